@@ -28,7 +28,11 @@ def connect(runs: Sequence[Viewed]) -> duckdb.DuckDBPyConnection:
     _create_runs(connection, runs)
     for table in _tables.tables().values():
         if table.of_runs:
-            connection.execute(_view(table, runs))
+            having = [str(run._tables_at) for run in runs if table.file in run.files]
+            # As a variable: a list of thousands of files takes seconds to parse as a part of each view.
+            files = [_unglobbed(f"{folder}/{table.file}") for folder in having]
+            connection.execute(f"SET VARIABLE {_files_of(table)} = ?::VARCHAR[]", [files])
+            connection.execute(_view(table, bool(files)))
     return connection
 
 
@@ -61,9 +65,13 @@ def _micros(at: datetime | None) -> int | None:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _view(table: Table, runs: Sequence[Viewed]) -> str:
-    files = [f"{run._tables_at}/{table.file}" for run in runs if table.file in run.files]
-    if not files:
+def _files_of(table: Table) -> str:
+    """Name of the variable with the files of a table."""
+    return _name(f"heaplake files of {table.name}")
+
+
+def _view(table: Table, has_files: bool) -> str:
+    if not has_files:
         columns = [f"NULL::{_tables.duckdb_type(c.type)} AS {_name(c.name)}" for c in _tables.view_columns(table)]
         return f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(columns)} WHERE false"
     # The names of the run are in the files too: there, their statistics rule out whole files.
@@ -71,20 +79,20 @@ def _view(table: Table, runs: Sequence[Viewed]) -> str:
     of_run = [f"{'t' if c.name in of_files else 'r'}.{_name(c.name)}" for c in _tables.RUN_COLUMNS]
     own = [f"t.{_name(c.name)}" for c in _tables.own_columns(table)]
     return (
-        f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(of_run + own)} FROM {_read(table, files)} AS t "
+        f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(of_run + own)} FROM {_read(table)} AS t "
         f"JOIN heaplake.runs AS r ON t.filename = r.folder || '/{table.file}'"
     )
 
 
-def _read(table: Table, files: Sequence[str]) -> str:
+def _read(table: Table) -> str:
     """All files as one table: columns by name, with the types of the contract, null where a file lacks one."""
     columns = [
         f"{_text(c.name)}: {{name: {_text(c.name)}, type: {_text(_tables.duckdb_type(c.type))}, default_value: NULL}}"
         for c in table.columns
     ]
-    listed = ", ".join(_text(_unglobbed(file)) for file in files)
     schema = f"MAP {{{', '.join(columns)}}}"
-    return f"read_parquet([{listed}], schema = {schema}, filename = true, hive_partitioning = false)"
+    variable = _text(f"heaplake files of {table.name}")
+    return f"read_parquet(getvariable({variable}), schema = {schema}, filename = true, hive_partitioning = false)"
 
 
 def _name(name: str) -> str:

@@ -61,41 +61,7 @@ def moment(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
-def parse_moment(text: str | None) -> datetime | None:
-    """A time as the binary writes it: `2026-11-22T07:45:10Z`, with or without a fraction."""
-    if text is None:
-        return None
-    whole, _, fraction = text.removesuffix("Z").partition(".")
-    at = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-    return at + timedelta(microseconds=int(fraction[:6].ljust(6, "0"))) if fraction else at
-
-
-def summary_row(path: Place, metadata: dict[str, Any], severities: tuple[int, int, int]) -> dict[str, Any]:
-    """What the view `runs` says of a run, after the columns of the run itself. Null is None."""
-    summary, replay = metadata["summary"], metadata.get("replay")
-    heap = {name: None if replay else summary[name] for name in ("node_count", "edge_count", "shallow_bytes")}
-    high, medium, low = severities
-    return {
-        "path": str(path.resolve()),
-        "source": metadata["source"],
-        "format": replay["facts"]["format"] if replay else summary["format"],
-        "replay": replay is not None,
-        "input_bytes": metadata["input_bytes"],
-        "input_hash": metadata["input_hash"],
-        "table_bytes": sum(table["bytes"] for table in metadata["tables"]),
-        **heap,
-        "high_findings": high,
-        "medium_findings": medium,
-        "low_findings": low,
-        "partial_reason": summary.get("partial"),
-        "heaplake_version": metadata["heaplake_version"],
-        "schema_version": metadata["schema_version"],
-        "scratch_bytes": summary["scratch_bytes"],
-        "peak_rss_bytes": summary["peak_rss_bytes"],
-    }
-
-
-#: Types of these columns, as the contract names them.
+#: Types of the columns of the view `runs` after those of the run itself, as the contract names them.
 SUMMARY_TYPES = {
     "path": "Utf8",
     "source": "Utf8",

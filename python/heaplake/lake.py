@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heaplake import _binary, _duckdb, _frames, _html, _tables
 from heaplake._optional import needed
-from heaplake._places import Place, Url, place
+from heaplake._places import Place, place
 from heaplake._views import Tables
 from heaplake._words import size
 from heaplake.comparison import Diff, Rollup, Trend
@@ -301,9 +301,7 @@ def open(path: str | os.PathLike[str]) -> Lake:
 
 
 def _listed(path: Place, options: Sequence[str]) -> tuple[list[Run], list[tuple[Place, str]]]:
-    # Of a folder each description is read when it is asked for.
-    described = ["--descriptions"] if isinstance(path, Url) else []
-    said = _binary.run_json(["ls", path, *options, *described])
+    said = _binary.run_json(["ls", path, *options, "--details"])
     damaged = [(place(found["path"]), str(found["problem"])) for found in said["damaged"]]
     return [Run._listed(found) for found in said["runs"]], damaged
 

@@ -72,19 +72,17 @@ class Run:
     disk_bytes: int
     severities: Severities
     partial: str | None
-    _captured: str | None = field(repr=False, default=None)
-    _description: dict[str, Any] | None = field(repr=False, default=None)
+    _details: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod
     def _listed(cls, listed: Mapping[str, Any]) -> Run:
-        """From an entry of `heaplake ls --json`."""
+        """From an entry of `heaplake ls --json --details`."""
         same = ("release", "snapshot", "format", "nodes", "heap_bytes", "allocations", "allocated_bytes")
         return cls(
             path=place(listed["path"]),
             labels=MappingProxyType(dict(listed["labels"])),
             severities=Severities(**listed["findings"]),
-            _captured=listed["captured_at"],
-            _description=listed.get("description"),
+            _details=listed["details"],
             **{name: listed[name] for name in (*same, "input_bytes", "disk_bytes", "partial")},
         )
 
@@ -95,53 +93,58 @@ class Run:
         >>> run.metadata["summary"]["edge_count"]
         2617772
         """
-        if self._description is not None:
-            return self._description
         return _binary.run_json(["show", self.path]) if isinstance(self.path, Url) else _runs.read_metadata(self.path)
 
     @cached_property
     def captured_at(self) -> datetime | None:
         """When the input was captured (UTC): what it says itself, else when its file was last changed, else None."""
-        exact = self.metadata.get("captured_at_us")
-        if exact is not None:
-            return _runs.moment(exact)
-        table = self.path / "snapshot.parquet"
-        if self._captured is None or isinstance(table, Url) or not table.is_file():
-            return _runs.parse_moment(self._captured)
-        # Older versions say it in this table only.
-        import polars as pl
-
-        at: datetime | None = pl.read_parquet(table, columns=["captured_at"], glob=False).item()
-        return at
+        exact = self._details["captured_at_us"]
+        return None if exact is None else _runs.moment(exact)
 
     @cached_property
     def files(self) -> frozenset[str]:
         """Files of the tables that it has. Warns of those that are gone (`DamagedRun`); a store is not asked."""
-        listed = frozenset(str(table["file"]) for table in self.metadata["tables"])
-        if isinstance(self.path, Url):
-            return listed
-        folder = self.path
-        gone = sorted(file for file in listed if not (folder / file).is_file())
+        gone = sorted(self._details["missing"])
         if gone:
             advice = "analyse its input again with --force, or drop the run"
             warnings.warn(f"{self.path}: {', '.join(gone)} not there: {advice}", DamagedRun, stacklevel=2)
-        return listed.difference(gone)
+        return frozenset(self._details["tables"]).difference(gone)
 
     @cached_property
     def _tables_at(self) -> Place:
         """Where its tables are."""
-        return place(_runs.tables_in(str(self.path), self.metadata.get("folder")))
+        return place(_runs.tables_in(str(self.path), self._details["folder"]))
 
     @property
     def summary(self) -> dict[str, Any]:
         """What the view `runs` says of it: sizes, counts, findings by severity, versions."""
-        severities = (self.severities.high, self.severities.medium, self.severities.low)
-        return _runs.summary_row(self.path, self.metadata, severities)
+        heap = self.nodes is not None
+        details = self._details
+        return {
+            "path": str(self.path.resolve()),
+            "source": details["source"],
+            "format": self.format,
+            "replay": not heap,
+            "input_bytes": self.input_bytes,
+            "input_hash": details["input_hash"],
+            "table_bytes": details["table_bytes"],
+            "node_count": self.nodes,
+            "edge_count": details["edge_count"] if heap else None,
+            "shallow_bytes": self.heap_bytes,
+            "high_findings": self.severities.high,
+            "medium_findings": self.severities.medium,
+            "low_findings": self.severities.low,
+            "partial_reason": self.partial,
+            "heaplake_version": details["heaplake_version"],
+            "schema_version": details["schema_version"],
+            "scratch_bytes": details["scratch_bytes"],
+            "peak_rss_bytes": details["peak_rss_bytes"],
+        }
 
     @property
     def schema_version(self) -> int:
         """Version of its tables."""
-        return int(self.metadata["schema_version"])
+        return int(self._details["schema_version"])
 
     @property
     def tables(self) -> Tables:

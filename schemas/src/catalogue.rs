@@ -9,11 +9,9 @@ use crate::table::{Runs, TableSchema, table};
 /// Folder of the catalogue in a lake.
 pub const FOLDER: &str = "catalogue";
 
-const NOTES: &[&str] = &[
-    "A row describes the run at `path` as long as `run.json` there has `description_bytes` and \
+const NOTES: &[&str] = &["A row describes the run at `path` as long as `run.json` there has `description_bytes` and \
      `description_changed_ns` (in a store, `description_tag`); otherwise the run was dropped or replaced, and its \
-     description counts. `heaplake lake index` writes the catalogue anew.",
-];
+     description counts. `heaplake lake index` writes the catalogue anew."];
 
 /// The runs.
 pub const RUNS: TableSchema = TableSchema {

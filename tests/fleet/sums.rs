@@ -17,11 +17,11 @@ fn said(lake: &Path) -> BTreeMap<(String, String), Said> {
     let mut said: BTreeMap<_, Said> = BTreeMap::new();
     for found in heaplake_lake::selection::runs(lake).unwrap().found {
         let table = Table::read(&found.place, "classes.parquet");
-        let host = found.run.options.labels().get("host").cloned();
+        let host = found.run.labels.get("host").map(str::to_owned);
         let rows = table.texts("signature").into_iter().zip(table.i64s("retained_bytes")).zip(table.i64s("count"));
         for ((signature, retained), count) in rows {
-            let key = (found.run.release.clone(), signature.unwrap());
-            let row = (found.run.snapshot.clone(), host.clone(), retained.unwrap(), count.unwrap());
+            let key = (found.run.release.to_string(), signature.unwrap());
+            let row = (found.run.snapshot.to_string(), host.clone(), retained.unwrap(), count.unwrap());
             said.entry(key).or_default().push(row);
         }
     }

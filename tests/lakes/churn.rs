@@ -120,7 +120,7 @@ fn what_is_held_stays_as_it_was() {
     let before = rows(&table);
     let held = selection::hold(&place).unwrap().unwrap();
     add(&lake.path(), ("1", "a", None), 2);
-    assert!(held.stands() && !held.is_current());
+    assert!(held.found.stands() && !held.found.is_current());
     assert_eq!(selection::open(&place).unwrap().unwrap().run, held.run, "description and tables belong together");
     assert_eq!(rows(&table), before);
     Place::take(&lake.path(), "1", "a").unwrap().discard().unwrap();

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+mod catalogue;
 mod changed;
 mod churn;
 mod common;

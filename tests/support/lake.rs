@@ -119,17 +119,25 @@ impl Lake {
         runs.remove(0)
     }
 
-    /// Everything below the lake outside of runs: must be empty after any command.
+    /// Everything below the lake outside of runs and of segments of the catalogue: must be empty after any command.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let runs = self.runs();
         let mut left = Vec::new();
         walk(&self.path(), &mut |path| {
-            if !runs.iter().any(|run| path.starts_with(run)) {
+            if !runs.iter().any(|run| path.starts_with(run)) && !is_of_segment(path) {
                 left.push(path.to_owned());
             }
         });
         left
     }
+}
+
+/// Whether a file is one of a segment of the catalogue.
+fn is_of_segment(path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let segment = path.parent().unwrap_or(path);
+    let of_catalogue = segment.parent().is_some_and(|folder| name(folder) == "catalogue");
+    of_catalogue && name(segment).starts_with("segment-") && name(path).starts_with("catalogue_")
 }
 
 fn walk(folder: &Path, each: &mut dyn FnMut(&Path)) {

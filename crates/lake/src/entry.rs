@@ -154,7 +154,8 @@ impl TableEntry {
     /// Parses the listing of a table.
     pub(crate) fn of(table: &run::Table) -> Result<Self, String> {
         let parse = |digits: &String| {
-            let number = u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 16 && !digits.starts_with('+'));
+            let number =
+                u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 16 && !digits.starts_with('+'));
             number.ok_or_else(|| format!("{}: expected an XXH3-64 of sixteen digits, found {digits:?}", table.file))
         };
         let xxh3_64 = table.xxh3_64.as_ref().map(parse).transpose()?;

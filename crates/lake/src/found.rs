@@ -177,7 +177,8 @@ fn read(place: &Path) -> Result<Reading, StageError> {
         && let Some(description) = held.description()
     {
         let (run, entry) = (Arc::clone(description), held.entry().clone());
-        let found = FoundRun { place: place.to_owned(), run: entry, standing: None, held: Some(held), is_complete: false };
+        let found =
+            FoundRun { place: place.to_owned(), run: entry, standing: None, held: Some(held), is_complete: false };
         return Ok(Reading::Run(Box::new(OpenRun { found, run })));
     }
     let is_remote = storage::is_url(place);

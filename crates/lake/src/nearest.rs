@@ -81,7 +81,8 @@ pub fn check_lake(lake: &Path) -> Result<(), (String, String)> {
 /// One line of cause, and one of advice.
 pub fn check_is_lake(lake: &Path) -> Result<(), (String, String)> {
     let has_runs = |name: &str| {
-        name == catalogue::FOLDER || ["release=", "snapshot=", ".heaplake-"].iter().any(|prefix| name.starts_with(prefix))
+        name == catalogue::FOLDER
+            || ["release=", "snapshot=", ".heaplake-"].iter().any(|prefix| name.starts_with(prefix))
     };
     let Ok(entries) = std::fs::read_dir(lake) else { return Ok(()) };
     let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

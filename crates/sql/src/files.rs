@@ -2,14 +2,10 @@
 //! of up to 64 MiB are compared with `run.json` as a whole ([`heaplake_lake::listed`]). Of longer ones only the length
 //! is compared: a checksum would take a pass over each.
 //!
-//! Planning a statement opens the files of a few runs, so a run dropped or replaced meanwhile is still read to its end.
-//! Of many runs, each file is opened when it is read.
+//! A file is opened when it is read, unless [`crate::view`] holds it.
 
 use bytes::Bytes;
-use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{ParquetFileMetrics, ParquetFileReaderFactory};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use heaplake_lake::checked::{Checked, Opened};
@@ -21,15 +17,11 @@ use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ParquetMetaData;
-use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Maximum files of a view that are opened when a statement is planned.
-const MOST_OPEN: usize = 128;
 
 /// A run was dropped or replaced after its description was read.
 #[derive(Debug)]
@@ -55,30 +47,8 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// A table of a run.
-#[derive(Debug)]
-pub(crate) struct Table {
-    path: PathBuf,
-    listed: TableEntry,
-    /// The open file of a local lake.
-    opened: Option<Arc<Listed>>,
-}
-
-impl Table {
-    /// A local file of the length in `run.json`. One that is missing, a link or of another length is [`Changed`].
-    pub(crate) fn of_folder(path: &Path, listed: &TableEntry, at: usize) -> Result<Self> {
-        let file = open(path, listed)?;
-        let opened = (at < MOST_OPEN).then(|| Arc::new(file));
-        Ok(Self { path: path.to_owned(), listed: listed.clone(), opened })
-    }
-
-    /// An object of a store, trusted to be the one in `run.json`.
-    pub(crate) fn of_store(path: &Path, listed: &TableEntry) -> Self {
-        Self { path: path.to_owned(), listed: listed.clone(), opened: None }
-    }
-}
-
-fn open(path: &Path, listed: &TableEntry) -> Result<Listed> {
+/// Opens a local file of the length in `run.json`. One that is missing, a link or of another length is [`Changed`].
+pub(crate) fn open(path: &Path, listed: &TableEntry) -> Result<Listed> {
     let problem = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
     Listed::open(path, listed).map_err(|error| match error.kind() {
         // A run that was replaced meanwhile has other tables.
@@ -89,64 +59,33 @@ fn open(path: &Path, listed: &TableEntry) -> Result<Listed> {
     })
 }
 
-/// The files of a view, by the engine's path.
-#[derive(Debug)]
-pub(crate) struct Files {
-    tables: HashMap<ObjectPath, Arc<Table>>,
-    /// The store of a lake in an object store.
-    store: Option<Arc<dyn ObjectStore>>,
-}
-
-impl Files {
-    /// These files.
-    pub(crate) fn new(tables: HashMap<ObjectPath, Arc<Table>>, store: Option<Arc<dyn ObjectStore>>) -> Self {
-        Self { tables, store }
-    }
-}
-
-impl ParquetFileReaderFactory for Files {
-    fn create_reader(
-        &self,
-        partition: usize,
-        file: PartitionedFile,
-        _: Option<usize>,
-        metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<Box<dyn AsyncFileReader + Send>> {
-        let location = file.object_meta.location;
-        let metrics = ParquetFileMetrics::new(partition, location.as_ref(), metrics);
-        let unknown = || DataFusionError::Internal(format!("{location} is no file of the view"));
-        let table = Arc::clone(self.tables.get(&location).ok_or_else(unknown)?);
-        let source = match (&self.store, &table.opened) {
-            (Some(store), _) => Source::Object(Arc::clone(store), location),
-            (None, Some(file)) => Source::File(Arc::clone(file)),
-            (None, None) => Source::File(Arc::new(open(&table.path, &table.listed)?)),
-        };
-        Ok(Box::new(Reading { table, source, checked: None, metrics }))
-    }
-}
-
-/// Source of a file's bytes.
-enum Source {
+/// Source of a file's bytes. An object of a store is trusted to be the one in `run.json`: nobody writes to it, and a
+/// check would take a request for each.
+pub(crate) enum Source {
     File(Arc<Listed>),
     Object(Arc<dyn ObjectStore>, ObjectPath),
 }
 
 /// Reader of a file.
-struct Reading {
-    table: Arc<Table>,
+pub(crate) struct Reading {
+    path: PathBuf,
+    bytes: u64,
     source: Source,
     checked: Option<Arc<Checked>>,
-    metrics: ParquetFileMetrics,
 }
 
 impl Reading {
+    /// A reader of a table of so many bytes.
+    pub(crate) fn new(path: PathBuf, bytes: u64, source: Source) -> Self {
+        Self { path, bytes, source, checked: None }
+    }
+
     async fn bytes(&self, range: Range<u64>) -> ParquetResult<Bytes> {
-        let whole = self.table.listed.bytes;
+        let whole = self.bytes;
         if range.start > range.end || range.end > whole {
             return Err(self.damaged(&format!("expected bytes {range:?}, found a file of {whole}")));
         }
         let length = range.end - range.start;
-        self.metrics.bytes_scanned.add(usize::try_from(length).unwrap_or(usize::MAX));
         let bytes = match &self.source {
             Source::File(file) => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
@@ -171,7 +110,7 @@ impl Reading {
     }
 
     fn damaged(&self, problem: &str) -> ParquetError {
-        ParquetError::External(Box::new(Damaged(format!("{}: {problem}", self.table.path.display()))))
+        ParquetError::External(Box::new(Damaged(format!("{}: {problem}", self.path.display()))))
     }
 
     /// Reads the end of the file.
@@ -179,7 +118,7 @@ impl Reading {
         if let Some(checked) = &self.checked {
             return Ok(Arc::clone(checked));
         }
-        let length = self.table.listed.bytes;
+        let length = self.bytes;
         let mut wanted = Checked::first_bytes(length);
         loop {
             let tail = self.bytes(length - wanted..length).await?;
@@ -208,7 +147,6 @@ impl AsyncFileReader for Reading {
             let read = store.get_ranges(location, &ranges).await;
             let parts = read.map_err(|error| ParquetError::External(Box::new(error)))?;
             for (range, part) in ranges.iter().zip(&parts) {
-                self.metrics.bytes_scanned.add(part.len());
                 self.check(range.start, part)?;
             }
             Ok(parts)

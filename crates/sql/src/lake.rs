@@ -6,12 +6,11 @@ use arrow::array::{
     TimestampMicrosecondArray, UInt32Array,
 };
 use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
-use datafusion::common::ScalarValue;
 use heaplake_kit::storage;
 use heaplake_lake::captured::captured_at;
-use heaplake_lake::nearest;
 use heaplake_lake::catalogue::Wanted;
 use heaplake_lake::entry::{Details, Entry};
+use heaplake_lake::nearest;
 use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::stored;
 use heaplake_schemas::column::Type;
@@ -98,11 +97,6 @@ impl Lake {
         let same =
             |(one, other): (&FoundRun, &FoundRun)| one.place == other.place && one.run.tables == other.run.tables;
         self.runs.len() == other.runs.len() && self.runs.iter().zip(&other.runs).all(same)
-    }
-
-    /// [`RUN_COLUMNS`] of one run.
-    pub fn values(&self, run: usize) -> datafusion::error::Result<Vec<ScalarValue>> {
-        self.columns.columns().iter().map(|column| ScalarValue::try_from_array(column, run)).collect()
     }
 
     /// The view of runs: a row for each.

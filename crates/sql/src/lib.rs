@@ -27,6 +27,7 @@ mod lake;
 pub mod named;
 pub mod output;
 mod rows;
+mod scan;
 pub mod session;
 mod view;
 pub mod words;

@@ -49,7 +49,9 @@ impl<'a> Cataloguing<'a> {
         for (lake, places) in lakes {
             if let Err(error) = self.try_write(&lake, &places) {
                 let lake = lake.display();
-                log::note(&format!("{lake}: the catalogue lacks new runs: {error}; heaplake lake index {lake} adds them"));
+                log::note(&format!(
+                    "{lake}: the catalogue lacks new runs: {error}; heaplake lake index {lake} adds them"
+                ));
             }
         }
     }

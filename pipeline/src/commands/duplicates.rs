@@ -3,9 +3,9 @@
 //! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are rewritten, and
 //! the run is replaced atomically.
 
-use super::cataloguing::Cataloguing;
 use super::batch::{make, prepare, stopped_by_signals, work_through};
 use super::batch_scheduler::{Concurrency, Requested};
+use super::cataloguing::Cataloguing;
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use super::outputs;
 use crate::diagnostic::{Diagnostic, Done};

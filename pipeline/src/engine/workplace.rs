@@ -9,10 +9,11 @@ use heaplake_input::source::Input;
 use heaplake_kit::{IoAt, Scratch, StageError, fs as files, storage};
 use heaplake_lake::hidden::{self, Hidden};
 use heaplake_lake::lock::Lock;
-use heaplake_lake::{output_file, place};
+use heaplake_lake::{catalogue, output_file, place};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
@@ -137,11 +138,17 @@ pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
     Hidden::create(&base, PASSING)
 }
 
+/// False if a folder certainly has no folders: most file systems count its own two names and one link per folder in it.
+fn may_have_folders(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|there| there.nlink() != 2)
+}
+
 /// Removes leftovers of killed processes from a lake: unfinished runs and pages, and useless scratch. Keeps everything
 /// of live processes, and scratch with which a run can resume.
 pub fn sweep(lake: &Path, scratch: Option<&Path>) {
     if !storage::is_url(lake) {
         place::sweep(lake);
+        catalogue::sweep(lake);
     }
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -149,8 +156,9 @@ pub fn sweep(lake: &Path, scratch: Option<&Path>) {
     };
     for release in entries(lake).iter().filter(|name| name.starts_with("release=")) {
         let release = lake.join(release);
-        for run in entries(&release).iter().filter(|name| name.starts_with("snapshot=")) {
-            hidden::sweep(&release.join(run), output_file::HIDDEN);
+        let runs = entries(&release).into_iter().filter(|name| name.starts_with("snapshot="));
+        for run in runs.map(|run| release.join(run)).filter(|run| may_have_folders(run)) {
+            hidden::sweep(&run, output_file::HIDDEN);
         }
     }
     let beside = beside(lake);

@@ -23,8 +23,7 @@ impl Pairs {
     /// pairs cover at least half of the runs of each side.
     pub(crate) fn of(sides: &Sides, gathered: &Gathered<'_>, label: &str) -> Self {
         let with_table = sides.runs().filter(|(_, found)| has_table(&found.run, gathered.table.compared.file));
-        let labels: Vec<Option<&str>> =
-            with_table.map(|(_, found)| found.run.labels.get(label)).collect();
+        let labels: Vec<Option<&str>> = with_table.map(|(_, found)| found.run.labels.get(label)).collect();
         let mut hosts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         for (run, host) in gathered.runs.iter().zip(&labels) {
             if let Some(host) = host {

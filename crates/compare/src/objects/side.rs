@@ -47,7 +47,11 @@ impl Side {
         let table = file.trim_end_matches(".parquet");
         self.reader_if_any(file)?.ok_or_else(|| {
             let advice = format!("analyse the input again, with --force and {table} among --tables");
-            refused(self.found.place(), &format!("the run has no table {table}, by which objects are compared"), &advice)
+            refused(
+                self.found.place(),
+                &format!("the run has no table {table}, by which objects are compared"),
+                &advice,
+            )
         })
     }
 

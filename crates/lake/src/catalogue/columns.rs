@@ -4,7 +4,8 @@ use crate::entry::{Details, Entry, Labels, TableEntry, shared};
 use crate::reader::{Batch, Reader, damaged, value};
 use crate::standing::Version;
 use arrow::array::{
-    Array, AsArray, BooleanArray, Int64Array, MapArray, StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
+    Array, AsArray, BooleanArray, Int64Array, MapArray, StringArray, TimestampMicrosecondArray, UInt32Array,
+    UInt64Array,
 };
 use heaplake_kit::StageError;
 use heaplake_schemas::catalogue::RUNS;

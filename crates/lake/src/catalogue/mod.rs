@@ -18,7 +18,7 @@ mod columns;
 mod segment;
 mod write;
 
-pub use write::{Indexed, add, index};
+pub use write::{Indexed, add, index, sweep};
 
 use crate::entry::Entry;
 use crate::standing::Version;
@@ -167,7 +167,11 @@ fn segments(catalogue: &Path) -> Vec<PathBuf> {
             let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
             let of = |url: &str| Path::new(url).parent().and_then(Path::file_name)?.to_str().map(str::to_owned);
             // The table of runs is written last.
-            objects.iter().filter(|object| object.url.ends_with(RUNS.file)).filter_map(|object| of(&object.url)).collect()
+            objects
+                .iter()
+                .filter(|object| object.url.ends_with(RUNS.file))
+                .filter_map(|object| of(&object.url))
+                .collect()
         }
         None => std::fs::read_dir(catalogue)
             .into_iter()

@@ -11,8 +11,8 @@ use arrow::array::{
     TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::stage::Output;
 use heaplake_kit::StageError;
+use heaplake_kit::stage::Output;
 use heaplake_schemas::catalogue::{RUNS, TABLES};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,9 +50,11 @@ fn of_runs(rows: &[Row], folder: &Path) -> Result<Vec<ArrayRef>, StageError> {
     let amount = |of: fn(&Row) -> u64| sizes(rows.iter().map(of).collect());
     let amount_of = |of: fn(&Details) -> u64| sizes(details.iter().map(|details| of(details)).collect());
     let number = |of: fn(&Row) -> u32| -> ArrayRef { array::<UInt32Type>(rows.iter().map(of).collect()) };
-    let flag = |of: fn(&Row) -> bool| -> ArrayRef { Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>()) };
+    let flag =
+        |of: fn(&Row) -> bool| -> ArrayRef { Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>()) };
     let time = |of: fn(&Row) -> i64| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<Int64Array>()) };
-    let optional = |of: fn(&Row) -> Option<&str>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<StringArray>()) };
+    let optional =
+        |of: fn(&Row) -> Option<&str>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<StringArray>()) };
     let captured = rows.iter().map(|row| row.entry.captured_at_us).collect::<TimestampMicrosecondArray>();
     let peaks = details.iter().map(|details| details.peak_rss_bytes.and_then(|bytes| i64::try_from(bytes).ok()));
     let rules = rows.iter().map(|row| row.entry.name_rules).collect::<UInt64Array>();

@@ -2,7 +2,7 @@
 
 use super::segment::{self, Row, Segment};
 use super::{SEGMENT, Wanted, path_in_lake, runs_of, segments};
-use crate::hidden::Hidden;
+use crate::hidden::{self, Hidden};
 use crate::lock::Lock;
 use crate::selection;
 use crate::standing::{Standing, Version};
@@ -84,6 +84,19 @@ pub fn index(lake: &Path, scratch: &Path, context: &Context<'_>) -> Result<Index
     old.iter().try_for_each(|segment| remove(segment))?;
     indexed.left_out.sort();
     Ok(indexed)
+}
+
+/// Removes what killed processes left in the catalogue of a lake. Failures are ignored.
+pub fn sweep(lake: &Path) {
+    let catalogue = lake.join(FOLDER);
+    if storage::is_url(lake) || !catalogue.is_dir() {
+        return;
+    }
+    hidden::sweep(&catalogue, HIDDEN);
+    if catalogue.join(LOCK).exists() {
+        // Its end removes the file.
+        drop(Lock::try_take(catalogue.join(LOCK)));
+    }
 }
 
 /// Versions of the descriptions at these places, none of which can change without getting another version.

@@ -6,7 +6,7 @@
 use super::choice::Choice;
 use crate::captured::captured_at;
 use crate::catalogue::Wanted;
-use crate::entry::Entry;
+use crate::entry::{Entry, TableEntry};
 use crate::moment;
 use crate::selection::{self, FoundRun, Selection};
 use crate::stored;
@@ -63,9 +63,50 @@ pub struct Listed {
     pub partial: Option<String>,
     /// Bytes of the run's files.
     pub disk_bytes: u64,
+    /// What the table of runs in SQL says beyond that, and the tables, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<ListedDetails>,
     /// Full description, if requested.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
     pub description: Option<Arc<Run>>,
+}
+
+/// Further columns of a run, and its tables.
+#[derive(Debug, Serialize)]
+pub struct ListedDetails {
+    /// Capture time of the input, in microseconds since 1970; null if unknown.
+    pub captured_at_us: Option<i64>,
+    /// Version of the tables.
+    pub schema_version: u32,
+    /// Version of heaplake that wrote the run.
+    pub heaplake_version: String,
+    /// The input as the user named it.
+    pub source: String,
+    /// XXH3-128 of the input.
+    pub input_hash: String,
+    /// Edges of the heap.
+    pub edge_count: u64,
+    /// Bytes of all tables.
+    pub table_bytes: u64,
+    /// Peak scratch space, bytes.
+    pub scratch_bytes: u64,
+    /// Peak resident memory, bytes; null if unknown.
+    pub peak_rss_bytes: Option<u64>,
+    /// In a store, the folder of the tables; else null.
+    pub folder: Option<String>,
+    /// Files of the tables.
+    pub tables: Vec<String>,
+    /// Files of tables that are gone.
+    pub missing: Vec<String>,
+}
+
+/// What a listing shows of each run beyond the usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// [`ListedDetails`].
+    pub details: bool,
+    /// The whole description, for which each `run.json` is read.
+    pub descriptions: bool,
 }
 
 fn whole<S: Serializer>(run: &Option<Arc<Run>>, to: S) -> Result<S::Ok, S::Error> {
@@ -92,14 +133,12 @@ pub struct Damaged {
     pub problem: String,
 }
 
-/// Lists the matching runs of a lake; with `described`, includes their descriptions. Unreadable runs are part of the
-/// answer, not errors.
-pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, StageError> {
-    // Without descriptions, a run that the catalogue knows is not opened.
-    let wanted = Wanted::NO_TABLES;
+/// Lists the matching runs of a lake. Unreadable runs are part of the answer, not errors.
+pub fn list(lake: &Path, choice: &Choice, extent: Extent) -> Result<Listing, StageError> {
+    let wanted = Wanted { tables: &|_| extent.details, details: extent.details };
     let (mut runs, mut damaged) = (Vec::new(), Vec::new());
     let others = selection::each(lake, &Selection::default(), wanted, |path, read| {
-        let listed = read.and_then(|read| read.map_or(Ok(None), |read| one(read, choice, described)));
+        let listed = read.and_then(|read| read.map_or(Ok(None), |read| one(read, choice, extent)));
         match listed {
             Ok(run) => runs.extend(run),
             Err(problem) => damaged.push(Damaged { path, problem }),
@@ -116,13 +155,17 @@ pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, St
 }
 
 /// Lists a run if it matches; reads it again if it is replaced meanwhile, so that the answer is consistent.
-fn one((mut found, mut bytes): (FoundRun, Option<u64>), choice: &Choice, described: bool) -> Result<Option<Listed>, String> {
+fn one(
+    (mut found, mut bytes): (FoundRun, Option<u64>),
+    choice: &Choice,
+    extent: Extent,
+) -> Result<Option<Listed>, String> {
     let mut tries = 0;
     loop {
-        let listed = chosen(&found, bytes, choice, described);
+        let listed = chosen(&found, bytes, choice, extent);
         tries += 1;
         // A run of the catalogue was examined just now, and nothing more was read.
-        let is_read = bytes.is_none() || described;
+        let is_read = bytes.is_none() || extent.descriptions;
         if tries >= TRIES || !is_read || found.stands() {
             return listed.map_err(|error| error.to_string());
         }
@@ -132,15 +175,37 @@ fn one((mut found, mut bytes): (FoundRun, Option<u64>), choice: &Choice, describ
 }
 
 /// Lists a run if it matches. `bytes` are those of its files, if known.
-fn chosen(found: &FoundRun, bytes: Option<u64>, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
+fn chosen(found: &FoundRun, bytes: Option<u64>, choice: &Choice, extent: Extent) -> Result<Option<Listed>, StageError> {
     let FoundRun { place, run, .. } = found;
     if !choice.takes(place, run)? {
         return Ok(None);
     }
-    let captured = captured_at(place, run)?.map(moment::text);
+    let captured = captured_at(place, run)?;
     let disk_bytes = bytes.unwrap_or_else(|| stored::disk_bytes(place));
-    let description = if described { selection::open(place)?.map(|open| open.run) } else { None };
-    Ok(Some(Listed { description, ..listed(place.clone(), run, captured, disk_bytes) }))
+    let description = if extent.descriptions { selection::open(place)?.map(|open| open.run) } else { None };
+    let details = if extent.details { details(found, captured) } else { None };
+    Ok(Some(Listed { details, description, ..listed(place.clone(), run, captured.map(moment::text), disk_bytes) }))
+}
+
+/// The details of a run; `None` if they were not read.
+fn details(found: &FoundRun, captured_at_us: Option<i64>) -> Option<ListedDetails> {
+    let FoundRun { run, .. } = found;
+    let details = run.details.as_deref()?;
+    let files = |tables: &[TableEntry]| tables.iter().map(|table| table.file.to_string()).collect();
+    Some(ListedDetails {
+        captured_at_us,
+        schema_version: run.schema_version,
+        heaplake_version: details.heaplake_version.to_string(),
+        source: details.source.to_string(),
+        input_hash: details.input_hash.to_string(),
+        edge_count: details.edges,
+        table_bytes: details.table_bytes,
+        scratch_bytes: details.scratch_bytes,
+        peak_rss_bytes: details.peak_rss_bytes,
+        folder: run.folder.as_deref().map(str::to_owned),
+        tables: files(&run.tables),
+        missing: files(&found.missing()),
+    })
 }
 
 fn listed(path: PathBuf, run: &Entry, captured_at: Option<String>, disk_bytes: u64) -> Listed {
@@ -162,6 +227,7 @@ fn listed(path: PathBuf, run: &Entry, captured_at: Option<String>, disk_bytes: u
         findings: Findings { high, medium, low },
         partial: run.partial.as_deref().map(str::to_owned),
         disk_bytes,
+        details: None,
         description: None,
     }
 }

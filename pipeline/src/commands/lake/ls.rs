@@ -7,7 +7,7 @@ use crate::print::{self, list};
 use clap::Args;
 use heaplake_lake::moment::Named;
 use heaplake_lake::upkeep::choice::{Choice, refuse_run};
-use heaplake_lake::upkeep::list as runs;
+use heaplake_lake::upkeep::list::{self as runs, Extent};
 use std::path::PathBuf;
 
 const MORE: &str = "\
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+    /// With --json: add versions, source, sizes and tables of each run, as `details`
+    #[arg(long, requires = "json", help_heading = "Output")]
+    details: bool,
     /// With --json: add the run.json of each run, as `description`
     #[arg(long, requires = "json", help_heading = "Output")]
     descriptions: bool,
@@ -55,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         before: arguments.until.map(|until| until.end),
         ..Choice::default()
     };
-    let listing = runs::list(&arguments.lake, &choice, arguments.descriptions)?;
+    let extent = Extent { details: arguments.details, descriptions: arguments.descriptions };
+    let listing = runs::list(&arguments.lake, &choice, extent)?;
     if let Some(unmet) = &listing.unmet {
         let cause = format!("{}: {unmet}", arguments.lake.display());
         return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists all runs"));
