@@ -204,14 +204,23 @@ impl NewRun {
         if let Some(attempt) = self.attempt.clone() {
             return self.upload(&attempt, text);
         }
+        self.describe(text)?;
+        for path in [&self.folder().join(run::FILE), self.folder()] {
+            fs::sync(path).map_err(|error| StageError::io(path, "write", error))?;
+        }
+        self.appear()?.settle()
+    }
+
+    /// Writes an existing description into the folder, the first part of the commit of a local run. The caller syncs the
+    /// file system before [`Self::appear`], once for many runs.
+    pub(crate) fn describe(&self, text: &[u8]) -> Result<(), StageError> {
+        let path = self.folder().join(run::FILE);
+        fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))
+    }
+
+    /// Moves the folder of a described run to its place. The caller syncs the folders around it.
+    pub(crate) fn appear(mut self) -> Result<Self, StageError> {
         let hidden = self.place.hidden().to_owned();
-        let path = hidden.join(run::FILE);
-        let io_at = |path: &Path, action: &'static str| {
-            let path = path.to_owned();
-            move |error: io::Error| StageError::io(&path, action, error)
-        };
-        fs::write(&path, text).and_then(|()| fs::sync(&path)).map_err(io_at(&path, "write"))?;
-        fs::sync(&hidden).map_err(io_at(&hidden, "write"))?;
         if Standing::at(&hidden)?.is_none_or(|there| there.folder() != self.own) {
             return Err(gone(&hidden));
         }
@@ -223,10 +232,15 @@ impl NewRun {
             self.replace()?;
         } else {
             in_new_folder(self.place.path(), || fs::rename(&hidden, self.place.path()))
-                .map_err(io_at(self.place.path(), "rename to"))?;
+                .map_err(|error| StageError::io(self.place.path(), "rename to", error))?;
         }
         self.committed = true;
-        self.settle()
+        Ok(self)
+    }
+
+    /// Folders whose entries the commit changed: the release, and the lake.
+    pub(crate) fn around(&self) -> Vec<PathBuf> {
+        self.place.path().ancestors().skip(1).take(2).map(Path::to_owned).collect()
     }
 
     /// Uploads the run to its place in a store.
@@ -283,11 +297,7 @@ impl NewRun {
 
     /// Syncs the folder entries of the run and of its release.
     fn settle(&self) -> Result<(), StageError> {
-        let path = self.place.path();
-        path.ancestors().skip(1).take(2).try_for_each(fs::sync).map_err(|error| StageError::Refused {
-            problem: format!("{}: the run is in its place, but may be lost with the power: {error}", path.display()),
-            advice: "check the disk; the run can be read, and --force makes it anew".to_owned(),
-        })
+        self.around().iter().try_for_each(|folder| settle(folder))
     }
 }
 
@@ -302,6 +312,14 @@ impl Drop for NewRun {
             let _ = self.place.path().parent().map(fs::remove_dir);
         }
     }
+}
+
+/// Syncs the entries of a folder with a new run.
+pub(crate) fn settle(folder: &Path) -> Result<(), StageError> {
+    fs::sync(folder).map_err(|error| StageError::Refused {
+        problem: format!("{}: a new run is in its place, but may be lost with the power: {error}", folder.display()),
+        advice: "check the disk; the run can be read, and --force makes it anew".to_owned(),
+    })
 }
 
 /// Error: the unfinished folder was removed or replaced.

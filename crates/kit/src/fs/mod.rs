@@ -357,5 +357,13 @@ pub fn sync(path: impl AsRef<Path>) -> io::Result<()> {
     File::from_std(flags.open(path)?).sync_all()
 }
 
+/// Waits until all that was written to the file system of a folder is on disk: cheaper than [`sync`] for many files.
+pub fn sync_file_system(folder: impl AsRef<Path>) -> io::Result<()> {
+    let flags = flags(OpenOptions::new().read(true), OFlags::NONBLOCK).clone();
+    let opened = flags.open(folder)?;
+    before(Operation::Sync, At::File(&opened))?;
+    Ok(rustix::fs::syncfs(&opened)?)
+}
+
 #[cfg(test)]
 mod tests;

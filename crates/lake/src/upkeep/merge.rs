@@ -9,12 +9,13 @@
 
 use super::check::{self, Described, Description, Problem};
 use super::content::{self, Content};
-use crate::commit::NewRun;
+use crate::commit::{self, NewRun};
 use crate::place::{self, Parts, Place, Standing};
 use crate::{selection, stored};
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, fs};
 use heaplake_schemas::run::{self, Run};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs::{canonicalize, metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -94,29 +95,110 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
     }
 }
 
-/// Merges a run into a lake. With `takes_away`, removes it from the source afterwards.
+/// Runs that are committed together: a sync of the whole file system costs as much as that of a few files.
+const AT_ONCE: usize = 256;
+
+/// Merges runs into a lake; calls `tell` for each, in order. With `takes_away`, removes them from their sources
+/// afterwards.
 ///
 /// # Errors
-/// Out of memory, full disk, cancellation. Errors of single runs are in the result.
-pub fn merge(source: &Path, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Merged, StageError> {
-    context.check()?;
-    let parts = place::parts(&absolute(source));
-    let path =
-        parts.as_ref().map_or_else(|| lake.to_owned(), |parts| place::path(lake, &parts.release, &parts.snapshot));
-    let merged = match parts {
-        Some(parts) => bring(source, &parts, lake, takes_away, context),
-        None => refused(source, "this run is in no folder release=…", "name a lake, or LAKE/release=…/snapshot=…"),
-    };
-    let failed = |problem: String, advice| (Status::Failed, Some(problem.replace(['\n', '\r'], " ")), Some(advice));
-    let (status, problem, advice) = match merged {
-        Ok(status) => (status, None, None),
-        Err(Refusal::Stage(error)) if error.is_resource() || matches!(error, StageError::Cancelled) => {
-            return Err(error);
+/// Out of memory, full disk, cancellation. Errors of single runs are told.
+pub fn merge(
+    sources: &[PathBuf],
+    lake: &Path,
+    takes_away: bool,
+    context: &Context<'_>,
+    mut tell: impl FnMut(Merged),
+) -> Result<(), StageError> {
+    let mut begun: Vec<Begun> = Vec::new();
+    for source in sources {
+        let parts = place::parts(&absolute(source));
+        let path =
+            parts.as_ref().map_or_else(|| lake.to_owned(), |parts| place::path(lake, &parts.release, &parts.snapshot));
+        // A place has one writer at a time.
+        if begun.len() >= AT_ONCE || begun.iter().any(|other| other.path == path) {
+            end(std::mem::take(&mut begun), lake, takes_away, &mut tell)?;
         }
-        Err(Refusal::Stage(error)) => failed(error.to_string(), error.advice()),
-        Err(Refusal::Run(problem, advice)) => failed(problem, advice),
-    };
-    Ok(Merged { source: source.to_owned(), path, status, problem, advice })
+        context.check()?;
+        let step = match &parts {
+            Some(parts) => begin(source, parts, lake, takes_away, context),
+            None => refused(source, "this run is in no folder release=…", "name a lake, or LAKE/release=…/snapshot=…"),
+        };
+        begun.push(Begun { source: source.clone(), path, step: resource(step)? });
+    }
+    end(begun, lake, takes_away, &mut tell)
+}
+
+/// A run on its way.
+struct Begun {
+    source: PathBuf,
+    path: PathBuf,
+    step: Result<Step, Refusal>,
+}
+
+/// State of a run before its commit.
+struct Step {
+    /// The run, complete beside its place; `None` if the lake has it already.
+    new: Option<NewRun>,
+    /// The place in the source, held until the run is removed there.
+    held: Option<Place>,
+    /// Files of the source.
+    content: Content,
+}
+
+/// Passes on errors that would hit all other runs, too.
+fn resource<T>(done: Result<T, Refusal>) -> Result<Result<T, Refusal>, StageError> {
+    match done {
+        Err(Refusal::Stage(error)) if error.is_resource() || matches!(error, StageError::Cancelled) => Err(error),
+        done => Ok(done),
+    }
+}
+
+/// Commits runs together, then removes them from their sources.
+fn end(begun: Vec<Begun>, lake: &Path, takes_away: bool, tell: &mut impl FnMut(Merged)) -> Result<(), StageError> {
+    if begun.iter().any(|run| matches!(&run.step, Ok(Step { new: Some(_), .. }))) {
+        fs::sync_file_system(lake).map_err(|error| StageError::io(lake, "write", error))?;
+    }
+    let mut around = BTreeSet::new();
+    let mut ended = Vec::with_capacity(begun.len());
+    for Begun { source, path, step } in begun {
+        let done = resource(step.and_then(|step| appear(step, &mut around)))?;
+        ended.push((source, path, done));
+    }
+    around.iter().try_for_each(|folder| commit::settle(folder))?;
+    for (source, path, done) in ended {
+        let done = done.and_then(|(status, step)| {
+            if takes_away {
+                take_away(&source, step)?;
+            }
+            Ok(status)
+        });
+        let failed = |problem: String, advice| (Status::Failed, Some(problem.replace(['\n', '\r'], " ")), Some(advice));
+        let (status, problem, advice) = match resource(done)? {
+            Ok(status) => (status, None, None),
+            Err(Refusal::Stage(error)) => failed(error.to_string(), error.advice()),
+            Err(Refusal::Run(problem, advice)) => failed(problem, advice),
+        };
+        tell(Merged { source, path, status, problem, advice });
+    }
+    Ok(())
+}
+
+/// Moves a run to its place; collects the folders to sync.
+fn appear(mut step: Step, around: &mut BTreeSet<PathBuf>) -> Result<(Status, Step), Refusal> {
+    let Some(new) = step.new.take() else { return Ok((Status::Present, step)) };
+    around.extend(new.appear()?.around());
+    Ok((Status::Merged, step))
+}
+
+/// Removes a run of the lake from its source.
+fn take_away(source: &Path, Step { held, content, .. }: Step) -> Result<(), Refusal> {
+    let Some(held) = held else { return Ok(()) };
+    // The run is unchanged, since its place is held. But anybody may add files to a folder.
+    if content_of(source, true)? != content {
+        return refused(source, "another program changed this run", "merge again");
+    }
+    Ok(held.discard()?)
 }
 
 /// Makes a path absolute if it lacks folder names, as `.` and `..` do.
@@ -125,13 +207,8 @@ fn absolute(source: &Path) -> PathBuf {
     if named { source.to_owned() } else { canonicalize(source).unwrap_or_else(|_| source.to_owned()) }
 }
 
-fn bring(
-    source: &Path,
-    parts: &Parts,
-    lake: &Path,
-    takes_away: bool,
-    context: &Context<'_>,
-) -> Result<Status, Refusal> {
+/// Brings a run beside its place, or checks the one that the lake has already.
+fn begin(source: &Path, parts: &Parts, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Step, Refusal> {
     let Parts { release, snapshot, .. } = parts;
     // Held until the run is in the lake, so that nobody replaces the run to remove.
     let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
@@ -140,31 +217,22 @@ fn bring(
     };
     let run = intact(source, &description)?;
     if is_same_folder(source, &place::path(lake, release, snapshot)) {
-        return Ok(Status::Present);
+        return Ok(Step { new: None, held: None, content: Content::default() });
     }
     let content = content_of(source, takes_away)?;
     held.iter().try_for_each(Place::refuse_others)?;
     let place = Place::take(lake, release, snapshot)?;
-    let status = match Description::read(place.path()) {
+    let new = match Description::read(place.path()) {
         Some(there) => {
             present(&there, &description, place.path(), takes_away, context)?;
             if takes_away {
                 has_all(source, &content, place.path(), context)?;
             }
-            Status::Present
+            None
         }
-        None => {
-            new(source, &description, &content, run, place, context)?;
-            Status::Merged
-        }
+        None => Some(new(source, &description, &content, run, place, context)?),
     };
-    let Some(held) = held else { return Ok(status) };
-    // The run is unchanged, since its place is held. But anybody may add files to a folder.
-    if content_of(source, true)? != content {
-        return refused(source, "another program changed this run", "merge again");
-    }
-    held.discard()?;
-    Ok(status)
+    Ok(Step { new, held, content })
 }
 
 /// Lists the run's files besides its description. With `takes_away`, refuses anything else in the folder.
@@ -247,7 +315,7 @@ fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     problems.iter().flatten().next().map_or(Ok(()), |problem| Err(of_problem(problem)))
 }
 
-/// Adds a run that the lake lacks.
+/// Brings a run that the lake lacks beside its place.
 fn new(
     source: &Path,
     description: &Description,
@@ -255,7 +323,7 @@ fn new(
     run: &Run,
     place: Place,
     context: &Context<'_>,
-) -> Result<(), Refusal> {
+) -> Result<NewRun, Refusal> {
     let new = NewRun::create(place)?;
     for name in &content.files {
         context.check()?;
@@ -271,5 +339,6 @@ fn new(
         }
         refusal => refusal,
     })?;
-    Ok(new.commit_described(&description.text)?)
+    new.describe(&description.text)?;
+    Ok(new)
 }

@@ -76,27 +76,19 @@ struct Report {
     runs: Vec<Merged>,
 }
 
-/// Merges one run after the other. A failure of one run is reported; one that would hit all others ends the loop.
+/// Merges the runs. A failure of one run is reported; one that would hit all others ends the merge.
 fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec<Merged>, Done) {
     let (mut merged, mut exit) = (Vec::new(), 0);
     let mut catalogue = Cataloguing::new(None);
-    for place in places {
-        match merge::merge(place, &arguments.out, arguments.takes_away, context) {
-            Ok(run) => {
-                if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
-                    exit = exit.max(Diagnostic::failed(problem, advice).tell());
-                }
-                if run.status == Status::Merged {
-                    catalogue.add_place(run.path.clone());
-                }
-                merged.push(run);
-            }
-            Err(error) => {
-                catalogue.write();
-                return (merged, Err(error.into()));
-            }
+    let done = merge::merge(places, &arguments.out, arguments.takes_away, context, |run| {
+        if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
+            exit = exit.max(Diagnostic::failed(problem, advice).tell());
         }
-    }
+        if run.status == Status::Merged {
+            catalogue.add_place(run.path.clone());
+        }
+        merged.push(run);
+    });
     catalogue.write();
-    (merged, Ok(exit))
+    (merged, done.map_or_else(|error| Err(error.into()), |()| Ok(exit)))
 }
