@@ -26,6 +26,7 @@ mod joins;
 mod lake;
 pub mod named;
 pub mod output;
+mod pruning;
 mod rows;
 mod scan;
 pub mod session;

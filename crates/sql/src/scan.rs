@@ -6,6 +6,7 @@
 
 use crate::files::{self, Reading, Source};
 use crate::lake::{Lake, RUN_COLUMNS};
+use crate::pruning::Pruning;
 use crate::view::bucket;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow::compute::{cast, take};
@@ -13,10 +14,14 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::config::ConfigOptions;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, conjunction};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -75,11 +80,13 @@ struct Piece {
 }
 
 /// The plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scan {
     table: Arc<Scanned>,
     files: Arc<Vec<File>>,
     partitions: Vec<Arc<Vec<Piece>>>,
+    /// Conditions by which row groups and pages are left out.
+    pruning: Option<Arc<Pruning>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -99,6 +106,7 @@ impl Scan {
             table: Arc::new(table),
             files: Arc::new(files),
             partitions,
+            pruning: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -128,7 +136,13 @@ fn divided(files: &[File], most: usize) -> Vec<Arc<Vec<Piece>>> {
 
 impl Scanned {
     /// The rows of a piece.
-    async fn rows(&self, file: &File, piece: Piece, most: usize) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+    async fn rows(
+        &self,
+        file: &File,
+        piece: Piece,
+        pruning: Option<&Pruning>,
+        most: usize,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let run = file.run;
         let of_run = |name: &str| RUN_COLUMNS.iter().any(|(column, _)| *column == name);
         if self.schema.fields().iter().all(|field| of_run(field.name())) {
@@ -140,8 +154,16 @@ impl Scanned {
         let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
         let groups = builder.metadata().num_row_groups();
         let share = |part: u16| groups * usize::from(part) / usize::from(piece.of);
-        let groups = (share(piece.part)..share(piece.part + 1)).collect();
-        let rows = builder.with_projection(mask).with_row_groups(groups).with_batch_size(most).build()?;
+        let groups = share(piece.part)..share(piece.part + 1);
+        let (groups, selection) = match pruning {
+            Some(pruning) => pruning.apply(builder.metadata(), groups)?,
+            None => (groups.collect(), None),
+        };
+        let mut builder = builder.with_projection(mask).with_row_groups(groups).with_batch_size(most);
+        if let Some(selection) = selection {
+            builder = builder.with_row_selection(selection);
+        }
+        let rows = builder.build()?;
         let (lake, schema) = (Arc::clone(&self.lake), Arc::clone(&self.schema));
         let adapted = move |batch: RecordBatch| adapted(&lake, run, &schema, &batch);
         Ok(rows.map_err(DataFusionError::from).map(move |batch| batch.and_then(&adapted)).boxed())
@@ -213,7 +235,8 @@ fn adapted(lake: &Lake, run: u32, schema: &SchemaRef, batch: &RecordBatch) -> Re
 impl DisplayAs for Scan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<&str> = self.table.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        write!(f, "Scan: file={}, runs={}, columns=[{}]", self.table.file, self.files.len(), columns.join(", "))
+        write!(f, "Scan: file={}, runs={}, columns=[{}]", self.table.file, self.files.len(), columns.join(", "))?;
+        self.pruning.as_ref().map_or(Ok(()), |pruning| write!(f, ", pruned by {pruning:?}"))
     }
 }
 
@@ -251,16 +274,37 @@ impl ExecutionPlan for Scan {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let (table, files) = (Arc::clone(&self.table), Arc::clone(&self.files));
-        let pieces = Arc::clone(&self.partitions[partition]);
+        let (pieces, pruning) = (Arc::clone(&self.partitions[partition]), self.pruning.clone());
         let most = context.session_config().batch_size();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let schema = Arc::clone(&table.schema);
         let rows = stream::iter(0..pieces.len()).then(move |at| {
-            let (table, files, piece) = (Arc::clone(&table), Arc::clone(&files), pieces[at]);
-            async move { table.rows(&files[piece.file as usize], piece, most).await }
+            let (table, files, piece, pruning) = (Arc::clone(&table), Arc::clone(&files), pieces[at], pruning.clone());
+            async move { table.rows(&files[piece.file as usize], piece, pruning.as_deref(), most).await }
         });
         let rows = rows.try_flatten().map(move |batch| batch.record_output(&metrics));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+
+    /// Takes conditions to leave out row groups and pages; the engine still checks them for each row.
+    fn handle_child_pushdown_result(
+        &self,
+        _: FilterPushdownPhase,
+        pushed: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let mut conditions: Vec<_> = pushed.parent_filters.into_iter().map(|parent| parent.filter).collect();
+        let taken = FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::No; conditions.len()]);
+        if conditions.is_empty() {
+            return Ok(taken);
+        }
+        conditions.extend(self.pruning.as_ref().map(|pruning| Arc::clone(pruning.condition())));
+        let of_files = (self.table.file, &self.metrics);
+        let Some(pruning) = Pruning::new(conjunction(conditions), &self.table.schema, of_files) else {
+            return Ok(taken);
+        };
+        let pruned: Arc<dyn ExecutionPlan> = Arc::new(Self { pruning: Some(Arc::new(pruning)), ..self.clone() });
+        Ok(taken.with_updated_node(pruned))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
