@@ -62,6 +62,7 @@ pub mod listed;
 pub mod lock;
 pub mod manifest;
 pub mod moment;
+pub mod named;
 pub mod nearest;
 mod numbers;
 pub mod output_file;

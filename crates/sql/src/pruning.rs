@@ -1,6 +1,6 @@
 //! Row groups and pages of a file that conditions rule out by their statistics.
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use datafusion::datasource::physical_plan::ParquetFileMetrics;
 use datafusion::datasource::physical_plan::parquet::{
     PagePruningAccessPlanFilter, ParquetAccessPlan, RowGroupAccessPlanFilter,
@@ -48,19 +48,33 @@ impl Pruning {
     /// Of these row groups of a file, those that may have rows for which the condition holds, and their rows.
     pub(crate) fn apply(
         &self,
-        file: &ParquetMetaData,
+        (file, schema): (&ParquetMetaData, &Schema),
         groups: Range<usize>,
     ) -> Result<(Vec<usize>, Option<RowSelection>)> {
+        let schema = self.viewed(schema);
         let mut plan = ParquetAccessPlan::new_all(file.num_row_groups());
         (0..file.num_row_groups()).filter(|group| !groups.contains(group)).for_each(|group| plan.skip(group));
         let described = file.file_metadata().schema_descr();
         let mut left = RowGroupAccessPlanFilter::new(plan);
-        left.prune_by_statistics(&self.schema, described, file.row_groups(), &self.of_groups, &self.counts);
+        left.prune_by_statistics(&schema, described, file.row_groups(), &self.of_groups, &self.counts);
         let mut plan = left.build();
         if self.of_pages.filter_number() > 0 && !plan.is_empty() {
-            plan = self.of_pages.prune_plan_with_page_index(plan, &self.schema, described, file, &self.counts);
+            plan = self.of_pages.prune_plan_with_page_index(plan, &schema, described, file, &self.counts);
         }
         Ok((plan.row_group_indexes(), plan.into_overall_row_selection(file.row_groups())?))
+    }
+}
+
+impl Pruning {
+    /// The columns of a file, in its order, by which statistics are found; texts in the type of the view.
+    fn viewed(&self, schema: &Schema) -> Schema {
+        let viewed = |field: &FieldRef| {
+            let of_view = self.schema.field_with_name(field.name()).ok();
+            let is_text = *field.data_type() == DataType::Utf8;
+            let text = of_view.filter(|of_view| is_text && *of_view.data_type() == DataType::Utf8View);
+            text.map_or_else(|| Arc::clone(field), |text| Arc::new(text.clone()))
+        };
+        Schema::new(schema.fields().iter().map(viewed).collect::<Fields>())
     }
 }
 

@@ -156,7 +156,7 @@ impl Scanned {
         let share = |part: u16| groups * usize::from(part) / usize::from(piece.of);
         let groups = share(piece.part)..share(piece.part + 1);
         let (groups, selection) = match pruning {
-            Some(pruning) => pruning.apply(builder.metadata(), groups)?,
+            Some(pruning) => pruning.apply((builder.metadata(), builder.schema()), groups)?,
             None => (groups.collect(), None),
         };
         let mut builder = builder.with_projection(mask).with_row_groups(groups).with_batch_size(most);

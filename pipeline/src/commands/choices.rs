@@ -6,11 +6,11 @@ use crate::inputs;
 use crate::memory::{Size, default_budget};
 use crate::name_rules;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, Context, Progress, storage, threads};
-use heaplake_lake::output_file;
+use heaplake_lake::{named, output_file};
 use heaplake_names::{Normaliser, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
@@ -346,6 +346,11 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 /// Parses a mode of the search for duplicates.
 pub(super) fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
     one_of([Duplicates::None, Duplicates::Trivial, Duplicates::All], Duplicates::name)
+}
+
+/// Parses the folder of a run, or its name in a lake.
+pub(super) fn run_named() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| named::run(&path))
 }
 
 /// Parses a glob pattern.

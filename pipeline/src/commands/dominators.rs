@@ -1,5 +1,6 @@
 //! `heaplake dominators`: the objects that an object dominates.
 
+use super::choices::run_named;
 use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake dominators lake/release=none/snapshot=Heap-1f0c9a77 @70125 --depth 4")]
 pub(crate) struct Arguments {
-    /// Folder of a run
-    #[arg(value_name = "RUN")]
+    /// Folder of a run, or LAKE/NAME with the beginning of its name
+    #[arg(value_name = "RUN", value_parser = run_named())]
     run: PathBuf,
     /// The object: number in the table of nodes, or @ and id [default: the root]
     #[arg(value_name = "NODE|@ID")]

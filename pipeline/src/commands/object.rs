@@ -1,5 +1,6 @@
 //! `heaplake object`: contents of objects.
 
+use super::choices::run_named;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::print::{self, contents};
 use clap::Args;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
     after_long_help = "The run must have the table of values: analyze --values, or later duplicates RUN --values.\n\nExamples:\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 @70125\n  heaplake object lake/release=none/snapshot=Heap-1f0c9a77 --set 0 -n 4"
 )]
 pub(crate) struct Arguments {
-    /// Folder of a run
-    #[arg(value_name = "RUN")]
+    /// Folder of a run, or LAKE/NAME with the beginning of its name
+    #[arg(value_name = "RUN", value_parser = run_named())]
     run: PathBuf,
     /// Objects: numbers in the table of nodes, or @ and ids
     #[arg(value_name = "NODE|@ID", required_unless_present = "set", conflicts_with = "set")]

@@ -1,5 +1,6 @@
 //! `heaplake show`: the summary of an existing run.
 
+use super::choices::run_named;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::print::{self, summary};
 use clap::Args;
@@ -12,8 +13,8 @@ use std::sync::Arc;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake show lake/release=none/snapshot=Heap-1f0c9a77")]
 pub(crate) struct Arguments {
-    /// Folder of a run
-    #[arg(value_name = "RUN")]
+    /// Folder of a run, or LAKE/NAME with the beginning of its name
+    #[arg(value_name = "RUN", value_parser = run_named())]
     pub(super) run: PathBuf,
     /// Print JSON
     #[arg(long)]

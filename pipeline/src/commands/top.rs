@@ -1,6 +1,6 @@
 //! `heaplake top`: the objects that retain most.
 
-use super::choices::pattern;
+use super::choices::{pattern, run_named};
 use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  heaplake top lake/release=none/snapshot=Heap-1f0c9a77 --class 'Session*'")]
 pub(crate) struct Arguments {
-    /// Folder of a run
-    #[arg(value_name = "RUN")]
+    /// Folder of a run, or LAKE/NAME with the beginning of its name
+    #[arg(value_name = "RUN", value_parser = run_named())]
     run: PathBuf,
     /// Only objects of classes that match a glob; may be given again
     ///

@@ -1,5 +1,6 @@
 //! `heaplake track`: the object at an address at some moment, and its fate.
 
+use super::choices::run_named;
 use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
@@ -16,8 +17,8 @@ Examples:
   heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s"
 )]
 pub(crate) struct Arguments {
-    /// Folder of a run that was replayed with --tracks
-    #[arg(value_name = "RUN")]
+    /// Folder of a run that was replayed with --tracks, or LAKE/NAME
+    #[arg(value_name = "RUN", value_parser = run_named())]
     run: PathBuf,
     /// An address, and when: after collection N, or seconds (12.5s)
     ///

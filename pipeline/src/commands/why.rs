@@ -1,5 +1,6 @@
 //! `heaplake why`: paths that keep an object alive.
 
+use super::choices::run_named;
 use crate::diagnostic::Done;
 use crate::print::{self, answers};
 use clap::Args;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
     after_long_help = "A shortest path needs a run with the table of edges: for files over 256 MiB that is analyze --edges.\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
 )]
 pub(crate) struct Arguments {
-    /// Folder of a run
-    #[arg(value_name = "RUN")]
+    /// Folder of a run, or LAKE/NAME with the beginning of its name
+    #[arg(value_name = "RUN", value_parser = run_named())]
     run: PathBuf,
     /// The object: its number in the table of nodes, or @ and its id
     #[arg(value_name = "NODE|@ID")]

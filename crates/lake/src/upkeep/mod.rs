@@ -13,3 +13,4 @@ pub mod keep;
 pub mod list;
 pub mod merge;
 pub mod verify;
+pub mod views;

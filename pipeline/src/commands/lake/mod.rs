@@ -6,6 +6,7 @@ pub(super) mod index;
 pub(super) mod ls;
 pub(super) mod merge;
 pub(super) mod verify;
+pub(super) mod views;
 
 use crate::diagnostic::Done;
 use clap::{Args, Subcommand};
@@ -36,6 +37,8 @@ pub(crate) enum Verb {
     Merge(merge::Arguments),
     /// Write the catalogue of the runs anew
     Index(index::Arguments),
+    /// Print statements that make views of the lake in DuckDB or Spark
+    Views(views::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Done {
@@ -45,5 +48,6 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         Verb::Drop(arguments) => drop::run(arguments),
         Verb::Merge(arguments) => merge::run(arguments),
         Verb::Index(arguments) => index::run(arguments),
+        Verb::Views(arguments) => views::run(arguments),
     }
 }

@@ -1,0 +1,112 @@
+//! Views of a lake for other engines, as a script of SQL.
+
+use crate::catalogue::Wanted;
+use crate::selection::{self, Selection};
+use heaplake_kit::{StageError, storage};
+use heaplake_schemas::catalogue::{FOLDER, RUNS};
+use heaplake_schemas::tables;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+/// An engine of SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// DuckDB.
+    DuckDb,
+    /// Spark SQL.
+    Spark,
+}
+
+/// Returns statements that create a view per table that some run has, and `runs`, which has a row per run. Each view
+/// has `captured_at`, `labels` and `host` of the run after the columns of the table.
+pub fn script(lake: &Path, engine: Engine) -> Result<String, StageError> {
+    let lake = if storage::is_url(lake) { lake.to_owned() } else { storage::canonical(lake) };
+    let runs = selection::runs_like(&lake, &Selection::default(), Wanted::TABLES)?.found;
+    let files: BTreeSet<&str> = runs.iter().flat_map(|found| &found.run.tables).map(|table| &*table.file).collect();
+    // In a store, tables are one level deeper.
+    let places = if storage::is_url(&lake) { "release=*/snapshot=*/*" } else { "release=*/snapshot=*" };
+    let path = |within: &str| quoted(&lake.join(within).to_string_lossy());
+    let mut out = format!("-- Views of the lake {} for {}.\n", lake.display(), engine.name());
+    // Writing into a string cannot fail.
+    let _ =
+        writeln!(out, "-- Runs are those of its catalogue: heaplake lake index adds what other programs brought.\n");
+    let catalogue = path(&format!("{FOLDER}/segment-*/{}", RUNS.file));
+    out.push_str(&engine.view("heaplake_catalogue", &catalogue));
+    let descriptions = path("release=*/snapshot=*/run.json");
+    out.push_str(&engine.runs(&descriptions));
+    for table in tables::ALL.iter().filter(|table| table.runs.have_it() && files.contains(table.file)) {
+        let raw = format!("heaplake_{}", table.name);
+        out.push_str(&engine.view(&raw, &path(&format!("{places}/{}", table.file))));
+        let own = table.all_columns().map(|column| column.name);
+        let hidden = ["captured_at", "labels"];
+        let own: Vec<String> =
+            own.filter(|name| !hidden.contains(name)).map(|name| format!("t.{}", engine.name_of(name))).collect();
+        let _ = writeln!(
+            out,
+            "CREATE OR REPLACE {}VIEW {} AS\nSELECT {}, r.captured_at, r.labels, r.labels['host'] AS host\nFROM {raw} AS t \
+             JOIN runs AS r ON t.release = r.release AND t.snapshot = r.snapshot;\n",
+            engine.temporary(),
+            engine.name_of(table.name),
+            own.join(", ")
+        );
+    }
+    Ok(out)
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Self::DuckDb => "DuckDB",
+            Self::Spark => "Spark SQL",
+        }
+    }
+
+    fn temporary(self) -> &'static str {
+        match self {
+            Self::DuckDb => "",
+            Self::Spark => "TEMPORARY ",
+        }
+    }
+
+    fn name_of(self, name: &str) -> String {
+        match self {
+            Self::DuckDb => format!("\"{name}\""),
+            Self::Spark => format!("`{name}`"),
+        }
+    }
+
+    /// A view of files, with all columns that any of them has.
+    fn view(self, name: &str, files: &str) -> String {
+        match self {
+            Self::DuckDb => format!(
+                "CREATE OR REPLACE VIEW {name} AS\nSELECT * FROM read_parquet({files}, union_by_name = true, \
+                 hive_partitioning = false);\n"
+            ),
+            Self::Spark => format!(
+                "CREATE OR REPLACE TEMPORARY VIEW {name} USING parquet\nOPTIONS (path {files}, mergeSchema 'true', \
+                 recursiveFileLookup 'true');\n"
+            ),
+        }
+    }
+
+    /// The view of runs: of a run that several segments have, the newest row.
+    fn runs(self, descriptions: &str) -> String {
+        let newest = "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY path ORDER BY description_changed_ns DESC) \
+                      AS newest FROM heaplake_catalogue) WHERE newest = 1";
+        let temporary = self.temporary();
+        match self {
+            // Runs that were dropped since are still in the catalogue.
+            Self::DuckDb => format!(
+                "CREATE OR REPLACE VIEW runs AS\nSELECT * EXCLUDE newest FROM ({newest}) AS r\nSEMI JOIN (SELECT \
+                 regexp_extract(file, '(release=[^/]*/snapshot=[^/]*)/run.json$', 1) AS path FROM glob({descriptions})) \
+                 USING (path);\n\n"
+            ),
+            Self::Spark => format!("CREATE OR REPLACE {temporary}VIEW runs AS\n{newest};\n\n"),
+        }
+    }
+}
