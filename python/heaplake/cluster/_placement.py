@@ -129,7 +129,7 @@ class Placement:
             return
         oldest = min(waiting, key=lambda job: job.unfit_since or now)
         age = now - (oldest.unfit_since or now)
-        if age < min(_SETTLE_S, self.wait) or (self._told is not None and now - self._told < _TELL_S):
+        if age < min(_SETTLE_S, self.wait / 2) or (self._told is not None and now - self._told < _TELL_S):
             return
         self._told = now
         more = "" if len(waiting) == 1 else f" and {len(waiting) - 1} more"

@@ -32,6 +32,8 @@ _QUIET = {
 # How long a head may take to answer.
 _CONNECT_S = 10.0
 
+_ADVICE = "give the address of a head that runs, HOST:PORT, or none to start Ray here"
+
 # How old the list of nodes may be.
 _REFRESH_S = 1.0
 
@@ -80,7 +82,7 @@ class Cluster:
             said = _first_line(problem) or type(problem).__name__
             raise UsageError(
                 f"{address or 'Ray on this machine'}: cannot connect: {said}",
-                advice="give the address of a head that runs, HOST:PORT, or none to start Ray here",
+                advice=_ADVICE if address is None else f"{_ADVICE}; set RAY_AUTH_MODE=token if the head wants a token",
                 exit_code=2,
             ) from None
         # By value: nodes need Ray and the binary, and may have another version of this package, or none.
@@ -203,7 +205,7 @@ def _knock(address: str) -> None:
     except OSError as problem:
         raise UsageError(
             f"{address}: cannot connect: {problem.strerror or problem}",
-            advice="give the address of a head that runs, HOST:PORT, or none to start Ray here",
+            advice=_ADVICE,
             exit_code=2,
         ) from None
 

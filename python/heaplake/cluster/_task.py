@@ -7,6 +7,7 @@ run itself, in one step; only a row of the manifest goes back.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -40,7 +41,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 # How long an interrupted run may take to end.
 _GRACE_S = 10.0
 
-# How often a process with a time limit is looked at.
+# How often a process is looked at. Ray cannot interrupt a task that blocks in a system call.
 _POLL_S = 0.05
 
 
@@ -120,7 +121,7 @@ def _run(command: list[str], folder: str, seconds: float | None) -> tuple[int, i
         try:
             code, peak = _wait(process.pid, seconds)
         except BaseException:
-            process.terminate()
+            _end(process.pid)
             try:
                 process.wait(_GRACE_S)
             except subprocess.TimeoutExpired:
@@ -138,9 +139,7 @@ def _run(command: list[str], folder: str, seconds: float | None) -> tuple[int, i
 def _wait(pid: int, seconds: float | None) -> tuple[int, int]:
     """Waits for a process, which is asked to end after so many seconds, and killed if it does not; its exit code and its
     peak of memory."""
-    if seconds is None:
-        return _ended(os.wait4(pid, 0))
-    end = time.monotonic() + seconds
+    end = time.monotonic() + (math.inf if seconds is None else seconds)
     # A process that waits for a dead file system cannot be killed; its task ends nevertheless.
     for number in (signal.SIGTERM, signal.SIGKILL, None):
         while time.monotonic() < end:
@@ -148,10 +147,18 @@ def _wait(pid: int, seconds: float | None) -> tuple[int, int]:
             if found[0] == pid:
                 return _ended(found)
             time.sleep(_POLL_S)
-        if number is not None:
+        if number == signal.SIGTERM:
+            _end(pid)
+        elif number is not None:
             os.kill(pid, number)
         end = time.monotonic() + _GRACE_S
     return -int(signal.SIGKILL), 0
+
+
+def _end(pid: int) -> None:
+    """Asks a process to end. One that is stopped does not see it before it goes on."""
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
 
 
 def _ended(found: tuple[int, int, Any]) -> tuple[int, int]:
