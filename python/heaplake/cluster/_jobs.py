@@ -18,6 +18,8 @@ _MENDS: dict[str, Literal["memory", "scratch", "time"]] = {
     "disk": "scratch",
     "threads": "time",
     "lost": "time",
+    # By somebody else than the driver: its node shuts down.
+    "interrupted": "time",
 }
 
 # A run that another process is making is asked for again after so many seconds, up to so many times: that process may be

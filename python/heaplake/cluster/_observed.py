@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 
-from heaplake.cluster._plan import LEAST, Plan
+from heaplake.cluster._plan import LEAST, OVERHEAD, STEP, Plan
 from heaplake.cluster._sizes import MIB
 
 __all__ = ["Observed"]
@@ -36,7 +36,8 @@ class Observed:
     def done(self, plan: Plan, peak: int | None) -> None:
         """An input was analysed at its first try, with this peak of memory."""
         if plan.bytes and peak:
-            self._peaks[_format(plan.input)].append((plan.bytes, peak))
+            # Requests are budgets, and the binary has this on top of its own.
+            self._peaks[_format(plan.input)].append((plan.bytes, max(peak - OVERHEAD, 0)))
 
     def ran_out(self, plan: Plan, memory: int) -> None:
         """An input needs this memory: it ran out of less."""
@@ -63,7 +64,9 @@ class Observed:
 def _for(size: int, seen: deque[tuple[int, int]]) -> list[int]:
     """What each of the inputs that are like one of this size means for it."""
     alike = (one for one in seen if size / _ALIKE <= one[0] <= size * _ALIKE)
-    return [min(memory, _BASE) + int(max(memory - _BASE, 0) * size / other) for other, memory in alike]
+    sizes = (min(memory, _BASE) + int(max(memory - _BASE, 0) * size / other) for other, memory in alike)
+    # Ray keeps a queue for each different request, so few of them differ.
+    return [-(-one // STEP) * STEP for one in sizes]
 
 
 def _format(name: str) -> str:

@@ -69,6 +69,7 @@ def test_what_may_succeed_is_tried_again_with_what_it_lacked(monkeypatch: pytest
         "e": ["held", "held"],
         "f": 9 * ["memory"],
         "g": 9 * [Lost("its node died")],
+        "h": ["interrupted"],
     }
     cluster = FakeCluster(answers)
     rows, manifest = worked(monkeypatch, cluster, [plan(name) for name in answers], retries=4)
@@ -81,6 +82,7 @@ def test_what_may_succeed_is_tried_again_with_what_it_lacked(monkeypatch: pytest
         "e": [128, 128, 128],
         "f": [128, 256, 512, 1024],
         "g": 5 * [128],
+        "h": [128, 128],
     }
     assert [demand.scratch // MIB for name, demand in cluster.started if name == "c"] == [100, 200]
     said = {row["input"]: (row["status"], row["kind"], row["attempts"]) for row in rows}

@@ -15,7 +15,7 @@ from fake_cluster import LIMITS, FakeCluster, plan, worked
 from heaplake.cluster import _jobs, _placement, _plan
 from heaplake.cluster._ahead import DEPTH
 from heaplake.cluster._observed import Observed
-from heaplake.cluster._plan import Limits, Plan
+from heaplake.cluster._plan import OVERHEAD, Limits, Plan
 from heaplake.cluster._sizes import GIB, MIB
 from heaplake.cluster._tell import Teller
 
@@ -142,10 +142,10 @@ def test_requests_follow_what_like_inputs_took() -> None:
     seen = Observed()
     asked = like("d.hprof", 100 * MIB)
     for number in range(2):
-        seen.done(like(f"{number}.hprof", 100 * MIB), 232 * MIB)
+        seen.done(like(f"{number}.hprof", 100 * MIB), OVERHEAD + 232 * MIB)
     assert seen.memory(asked) is None, "too few"
-    seen.done(like("c.hprof", 50 * MIB), 132 * MIB)
-    assert seen.memory(asked) == 290 * MIB
+    seen.done(like("c.hprof", 50 * MIB), OVERHEAD + 132 * MIB)
+    assert seen.memory(asked) == 240 * MIB * 1.25
     assert seen.memory(like("d.hprof.gz", 100 * MIB)) is None, "compressed inputs have another proportion"
     assert seen.memory(like("d.hprof", 1 * MIB)) is None, "small inputs take what any does"
     assert seen.memory(like("d.hprof", 200 * MIB)) == (32 + 400) * MIB * 1.25
