@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NoReturn
 
-from heaplake._binary import HeaplakeError, UsageError, binary
-from heaplake.cluster import _sizes
-from heaplake.cluster._driver import Batch, Driver, scratch_warning
+from heaplake._binary import HeaplakeError, UsageError, binary, run
+from heaplake.cluster import _signals, _sizes
+from heaplake.cluster._driver import Driver
+from heaplake.cluster._jobs import Batch
+from heaplake.cluster._ledger import Ledger, digest
 from heaplake.cluster._manifest import Manifest, line_of
 from heaplake.cluster._ray import Cluster
 from heaplake.cluster._tell import Teller
@@ -33,8 +34,6 @@ _OF_ONE_PROCESS = {
     "metrics": "heaplake fleet rollup --metrics has the fleet, --manifest has each input",
 }
 
-_INTERRUPTED = 130
-
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -45,6 +44,7 @@ def main(words: Sequence[str]) -> int:
     """Does what the words ask for; the exit code."""
     teller = Teller(quiet=False, json_log=False, on_stdout=True)
     try:
+        _signals.listen()
         arguments = _parser().parse_args(words)
         json_log = arguments.log_format == "json"
         teller = Teller(quiet=arguments.quiet, json_log=json_log, on_stdout=not arguments.json)
@@ -56,8 +56,9 @@ def main(words: Sequence[str]) -> int:
         teller.failed(problem.cause, problem.advice, kind=problem.kind or "refused", exit_code=code)
         return code
     except KeyboardInterrupt:
-        teller.failed("interrupted", "run the same command again", kind="interrupted", exit_code=_INTERRUPTED)
-        return _INTERRUPTED
+        code = _signals.exit_code()
+        teller.failed("interrupted", "run the same command again", kind="interrupted", exit_code=code)
+        return code
 
 
 def _analyze(arguments: argparse.Namespace, teller: Teller) -> int:
@@ -69,16 +70,12 @@ def _analyze(arguments: argparse.Namespace, teller: Teller) -> int:
         raise UsageError(cause, advice="name a folder that can be written to", exit_code=2) from None
     manifest = Manifest(arguments.manifest)
     cluster = Cluster(arguments.address, arguments.scratch or batch.lake, batch.scratch_per_node)
-    # Now, since Ray has handlers of its own.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    # Again, since Ray has handlers of its own.
+    _signals.listen()
     interrupted = False
     try:
         _check(batch, cluster)
-        warning = scratch_warning(cluster, batch)
-        if warning is not None:
-            teller.warn(warning)
-        driver = Driver(batch, cluster, manifest, teller)
+        driver = Driver(batch, cluster, manifest, teller, _ledger(arguments, batch))
         try:
             driver.work()
         except KeyboardInterrupt:
@@ -97,9 +94,19 @@ def _analyze(arguments: argparse.Namespace, teller: Teller) -> int:
     return manifest.exit_code
 
 
+def _ledger(arguments: argparse.Namespace, batch: Batch) -> Ledger | None:
+    """What is known of the lake; None where each input is to be analysed whatever the lake has."""
+    if arguments.force:
+        return None
+    options = digest(batch.options, batch.folder, run(["--version"]))
+    return Ledger(batch.lake, batch.folder, options, page=arguments.report)
+
+
 def _check(batch: Batch, cluster: Cluster) -> None:
-    """Refuses what no node has."""
+    """Refuses what no node has, where no other nodes can come."""
     limits = cluster.limits(batch.most_memory)
+    if limits is None or cluster.scales is not False:
+        return
     if batch.cores is not None and batch.cores > limits.cores:
         cause = f"--threads {batch.cores}: the largest node has {limits.cores} cores"
         raise UsageError(cause, advice="ask for fewer, or add a larger node", exit_code=2)
@@ -134,6 +141,8 @@ def _batch(arguments: argparse.Namespace) -> Batch:
         in_flight=arguments.in_flight,
         most_memory=arguments.most_memory,
         scratch_per_node=arguments.scratch_per_node,
+        wait=arguments.wait,
+        time_limit=arguments.time_limit,
     )
 
 
@@ -156,6 +165,13 @@ def _handed_on(arguments: argparse.Namespace, names: Sequence[str]) -> list[str]
 def _size(text: str) -> int:
     try:
         return _sizes.parse(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
+
+
+def _duration(text: str) -> float:
+    try:
+        return _sizes.seconds(text)
     except ValueError as problem:
         raise argparse.ArgumentTypeError(str(problem)) from None
 
@@ -187,6 +203,8 @@ def _parser() -> argparse.ArgumentParser:
     cluster("--in-flight", type=_from(1), metavar="N", help="tasks that wait or run at a time (four per core)")
     cluster("--most-memory", type=_size, metavar="SIZE", help="memory that a task may ask for (the largest node's)")
     cluster("--scratch-per-node", type=_size, metavar="SIZE", help="scratch of a node, where nodes do not declare it")
+    cluster("--wait", type=_duration, metavar="TIME", help="for a node that can take an input: 90s, 10m, 1h (10m)")
+    cluster("--time-limit", type=_duration, metavar="TIME", help="of a task: 90s, 10m, 1h (none)")
     cluster("--manifest", metavar="FILE", help="write a row for each input: JSON lines, or .parquet")
     task = analyze.add_argument_group("each task").add_argument
     task("--memory", type=_size, metavar="SIZE", help="memory to begin with (what heaplake plan says)")

@@ -47,6 +47,8 @@ _WORDS = {
     "killed": "killed",
     "lost": "lost with its node",
     "held": "held by another process",
+    "timeout": "over the time limit",
+    "infeasible": "too large for every node",
 }
 
 

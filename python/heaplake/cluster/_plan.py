@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heaplake._binary import error
-from heaplake.cluster._sizes import MIB
+from heaplake.cluster._sizes import MIB, shown
 
-__all__ = ["Demand", "Limits", "Plan", "demand", "plans"]
+__all__ = ["Demand", "Limits", "Plan", "Wish", "plans", "wish"]
 
 # What the binary is on top of its budget: its program, its stacks.
 OVERHEAD = 48 * MIB
@@ -48,6 +48,18 @@ class Limits:
     # None where nodes do not say how much scratch they have.
     scratch: int | None = None
 
+    def lack(self, least: Demand) -> str | None:
+        """What a demand needs and no node has; None if nothing.
+
+        >>> Limits(cores=8, memory=1024 * MIB).lack(Demand(cores=1, memory=3200 * MIB, scratch=0))
+        'it needs 3.1 GiB, the largest has 1.0 GiB'
+        """
+        if least.cores > self.cores:
+            return f"it needs {least.cores} cores, the largest has {self.cores}"
+        if least.memory > self.memory:
+            return f"it needs {shown(least.memory)}, the largest has {shown(max(self.memory, 0))}"
+        return None
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -57,30 +69,55 @@ class Demand:
     memory: int
     scratch: int
 
-    def with_more_memory(self, limits: Limits) -> Demand | None:
-        """Twice the memory, or what there is; None if it has that already."""
-        more = min(2 * self.memory, limits.memory)
-        return replace(self, memory=more) if more > self.memory else None
+    def within(self, limits: Limits) -> Demand:
+        """The same, cut down to what the largest node has."""
+        scratch = self.scratch if limits.scratch is None else min(self.scratch, limits.scratch)
+        return Demand(min(self.cores, limits.cores), min(self.memory, limits.memory), scratch)
 
-    def with_more_scratch(self, limits: Limits) -> Demand:
+
+@dataclass(frozen=True)
+class Wish:
+    """What a task asks for, and the least with which it can succeed."""
+
+    wanted: Demand
+    least: Demand
+
+    def with_more_memory(self, before: int, most: int | None) -> Wish | None:
+        """Twice the memory that it had, and more than that at least; None if it had the most that it may have."""
+        more = 2 * before if most is None else min(2 * before, most)
+        if more <= before:
+            return None
+        return Wish(replace(self.wanted, memory=more), replace(self.least, memory=min(before + STEP, more)))
+
+    def with_more_scratch(self) -> Wish:
         """Twice the scratch, or what there is."""
-        return replace(self, scratch=min(2 * self.scratch, limits.scratch or 2 * self.scratch))
+        return replace(self, wanted=replace(self.wanted, scratch=2 * self.wanted.scratch))
 
 
-def demand(plan: Plan, limits: Limits, memory: int | None = None, cores: int | None = None) -> Demand:
-    """What a plan asks for, within what nodes have. `memory` and `cores` win over the plan.
+def wish(
+    plan: Plan, memory: int | None = None, cores: int | None = None, *, seen: int | None = None, most: int | None = None
+) -> Wish:
+    """What a plan asks for. `memory` and `cores` win over the plan; so does `seen`, the memory of like inputs. `most` is
+    the most memory that a task may ask for.
 
-    >>> demand(Plan("a", nodes=10_000, resident_memory=20 * MIB), Limits(cores=8, memory=4096 * MIB))
+    >>> wish(Plan("a", nodes=10_000, resident_memory=20 * MIB, least_memory=9 * MIB)).wanted
     Demand(cores=1, memory=134217728, scratch=0)
     """
-    if memory is None:
+    if memory is not None:
+        wanted = least = memory
+    else:
         doubt = DOUBT if plan.estimated else 1
-        wanted = max(int(plan.resident_memory * doubt), plan.least_memory, LEAST)
-        memory = min(-(-wanted // STEP) * STEP, limits.memory)
-    if cores is None:
-        cores = min(1 if plan.nodes <= ONE_CORE_NODES else 2, limits.cores)
-    scratch = plan.scratch if limits.scratch is None else min(plan.scratch, limits.scratch)
-    return Demand(cores=cores, memory=memory, scratch=scratch)
+        planned = max(int(plan.resident_memory * doubt), LEAST)
+        wanted = _whole(max(planned if seen is None else seen, plan.least_memory))
+        least = _whole(plan.least_memory)
+    if most is not None:
+        wanted, least = min(wanted, most), min(least, most)
+    asked = cores or (1 if plan.nodes <= ONE_CORE_NODES else 2)
+    return Wish(Demand(asked, wanted, plan.scratch), Demand(cores or 1, least, 0))
+
+
+def _whole(size: int) -> int:
+    return -(-size // STEP) * STEP
 
 
 def plans(binary: str, inputs: Sequence[str], options: Sequence[str]) -> Iterator[Plan]:

@@ -6,12 +6,13 @@ import os
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from heaplake._binary import UsageError
-from heaplake.cluster import _task
+from heaplake.cluster import _autoscaler, _task
 from heaplake.cluster._plan import OVERHEAD, Demand, Limits
 from heaplake.cluster._sizes import MIB
 
@@ -30,6 +31,11 @@ _QUIET = {
 
 # How long a head may take to answer.
 _CONNECT_S = 10.0
+
+_ADVICE = "give the address of a head that runs, HOST:PORT, or none to start Ray here"
+
+# How old the list of nodes may be.
+_REFRESH_S = 1.0
 
 
 class Lost(Exception):
@@ -76,25 +82,53 @@ class Cluster:
             said = _first_line(problem) or type(problem).__name__
             raise UsageError(
                 f"{address or 'Ray on this machine'}: cannot connect: {said}",
-                advice="give the address of a head that runs, HOST:PORT, or none to start Ray here",
+                advice=_ADVICE if address is None else f"{_ADVICE}; set RAY_AUTH_MODE=token if the head wants a token",
                 exit_code=2,
             ) from None
         # By value: nodes need Ray and the binary, and may have another version of this package, or none.
         ray.cloudpickle.register_pickle_by_value(_task)
         self._analyze = ray.remote(max_retries=0)(_task.analyze)
-        self.nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        self.declares_scratch = any(SCRATCH in node for node in self.nodes)
+        self.is_local = address is None
+        self._scales: bool | None = False if self.is_local else None
+        self._read_at = 0.0
+        self.nodes: list[dict[str, float]] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads again which nodes there are, once a second at most."""
+        now = time.monotonic()
+        if self.nodes and now - self._read_at < _REFRESH_S:
+            return
+        self._read_at = now
+        self.nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if self._scales is None:
+            self._scales = _autoscaler.scales(self._ray)
+
+    @property
+    def scales(self) -> bool | None:
+        """Whether an autoscaler adds nodes; None if that is not known."""
+        return self._scales
+
+    @property
+    def workers(self) -> list[dict[str, float]]:
+        """What each node has that can run a task."""
+        return [node for node in self.nodes if node.get("CPU", 0) >= 1]
+
+    @property
+    def declares_scratch(self) -> bool:
+        """Whether nodes say how much scratch they have."""
+        return any(SCRATCH in node for node in self.nodes)
 
     @property
     def cores(self) -> int:
         """Cores of all nodes together."""
         return int(sum(node.get("CPU", 0) for node in self.nodes))
 
-    def limits(self, most_memory: int | None) -> Limits:
-        """What one task can have at most."""
-        workers = [node for node in self.nodes if node.get("CPU", 0) >= 1]
+    def limits(self, most_memory: int | None) -> Limits | None:
+        """What one task can have at most; None where no node can run any."""
+        workers = self.workers
         if not workers:
-            raise UsageError("the cluster has no node with a core", advice="start nodes with ray start", exit_code=2)
+            return None
         memory = int(max(node.get("memory", 0) for node in workers)) - OVERHEAD
         scratch = int(max(node.get(SCRATCH, 0) for node in workers)) * MIB if self.declares_scratch else None
         return Limits(
@@ -103,12 +137,26 @@ class Cluster:
             scratch=scratch,
         )
 
-    def start(self, job: dict[str, Any], demand: Demand) -> Any:
-        """Hands a job to the cluster; what stands for its row."""
-        options: dict[str, Any] = {"num_cpus": demand.cores, "memory": demand.memory + OVERHEAD, "name": "heaplake"}
+    def fits(self, demand: Demand) -> bool:
+        """Whether a node could take a task if it did nothing else."""
+        resources = self._resources(demand)
+        return any(all(node.get(name, 0) >= size for name, size in resources.items()) for node in self.workers)
+
+    def _resources(self, demand: Demand) -> dict[str, float]:
+        resources: dict[str, float] = {"CPU": demand.cores, "memory": demand.memory + OVERHEAD}
         if self.declares_scratch and demand.scratch:
-            options["resources"] = {SCRATCH: -(-demand.scratch // MIB)}
-        return self._analyze.options(**options).remote(job)
+            resources[SCRATCH] = -(-demand.scratch // MIB)
+        return resources
+
+    def start(self, job: dict[str, Any], demand: Demand) -> Any:
+        """Hands a job to the cluster; what stands for its row. The task is named by its input."""
+        resources = self._resources(demand)
+        options: dict[str, Any] = {"num_cpus": resources.pop("CPU"), "memory": resources.pop("memory")}
+        return self._analyze.options(name=f"heaplake {job['input']}", resources=resources, **options).remote(job)
+
+    def cancel(self, task: Any) -> None:
+        """Takes a task back; one that runs is interrupted."""
+        self._ray.cancel(task)
 
     def wait(self, tasks: Sequence[Any], seconds: float) -> list[Any]:
         """The tasks that have ended, after so many seconds at the latest."""
@@ -157,7 +205,7 @@ def _knock(address: str) -> None:
     except OSError as problem:
         raise UsageError(
             f"{address}: cannot connect: {problem.strerror or problem}",
-            advice="give the address of a head that runs, HOST:PORT, or none to start Ray here",
+            advice=_ADVICE,
             exit_code=2,
         ) from None
 
@@ -169,6 +217,7 @@ def _why(problem: Exception) -> str:
         "NodeDiedError": "its node died",
         "LocalRayletDiedError": "its node died",
         "TaskUnschedulableError": "no node could take it",
+        "TaskCancelledError": "it was cancelled",
     }
     return words.get(name, f"Ray lost it ({name})")
 

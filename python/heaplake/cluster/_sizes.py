@@ -1,10 +1,10 @@
-"""Sizes as people write and read them."""
+"""Sizes and times as people write and read them."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["GIB", "MIB", "parse", "shown"]
+__all__ = ["GIB", "MIB", "parse", "seconds", "shown"]
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -29,6 +29,22 @@ def parse(text: str) -> int:
     if found is None or unit is None:
         raise ValueError(f"{text!r} is no size: a size is a number and B, KiB, MiB, GiB, KB, MB or GB")
     return int(float(found[1]) * unit)
+
+
+_TIMES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds(text: str) -> float:
+    """Seconds of a time.
+
+    >>> seconds("90"), seconds("10m"), seconds("1.5h")
+    (90.0, 600.0, 5400.0)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    unit = _TIMES.get(found[2].lower()) if found else None
+    if found is None or unit is None:
+        raise ValueError(f"{text!r} is no time: a time is a number and s, m, h or d")
+    return float(found[1]) * unit
 
 
 def shown(size: float) -> str:

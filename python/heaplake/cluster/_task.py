@@ -7,8 +7,10 @@ run itself, in one step; only a row of the manifest goes back.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -39,12 +41,15 @@ os.execv(sys.argv[2], sys.argv[2:])
 # How long an interrupted run may take to end.
 _GRACE_S = 10.0
 
+# How often a process is looked at. Ray cannot interrupt a task that blocks in a system call.
+_POLL_S = 0.05
+
 
 def analyze(job: dict[str, Any]) -> dict[str, Any]:
     """Analyses a snapshot; the row of the manifest.
 
     `job` has `input`, `binary`, `folder` (where relative names begin), `options` (of `analyze`), and what the task has:
-    `memory_bytes`, `cores`, `scratch_bytes`, `attempt`.
+    `memory_bytes`, `cores`, `scratch_bytes`, `attempt`, and `seconds` that it may take, or None.
     """
     row: dict[str, Any] = {
         "input": job["input"],
@@ -84,9 +89,17 @@ def analyze(job: dict[str, Any]) -> dict[str, Any]:
         *("--quiet", "--json", "--", job["input"]),
     ]
     start = time.monotonic()
-    code, peak, out, errors = _run(command, job["folder"])
-    row.update(seconds=round(time.monotonic() - start, 3), peak_memory_bytes=peak, exit_code=code)
+    code, peak, out, errors = _run(command, job["folder"], job["seconds"])
+    took = time.monotonic() - start
+    row.update(seconds=round(took, 3), peak_memory_bytes=peak, exit_code=code)
     row.update(_said(job["input"], code, out, errors))
+    if row["status"] == "failed" and job["seconds"] is not None and took >= job["seconds"]:
+        row.update(
+            kind="timeout",
+            error=f"{job['input']}: not done after {took:.0f} s, the time limit is {job['seconds']:g} s",
+            advice="give a higher --time-limit, or more --threads",
+            exit_code=3,
+        )
     return row
 
 
@@ -96,8 +109,9 @@ def _binary(told: str) -> str | None:
     return shutil.which(told) or shutil.which("heaplake", path=os.pathsep.join(own))
 
 
-def _run(command: list[str], folder: str) -> tuple[int, int, str, str]:
-    """Exit code, peak resident memory in bytes, standard output and standard error."""
+def _run(command: list[str], folder: str, seconds: float | None) -> tuple[int, int, str, str]:
+    """Exit code, peak resident memory in bytes, standard output and standard error. The process is ended after so many
+    seconds."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         guarded = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), *command]
         environment = {**os.environ, "NO_COLOR": "1"}
@@ -105,22 +119,52 @@ def _run(command: list[str], folder: str) -> tuple[int, int, str, str]:
             guarded, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, cwd=folder, env=environment
         )
         try:
-            _, status, usage = os.wait4(process.pid, 0)
+            code, peak = _wait(process.pid, seconds)
         except BaseException:
-            process.terminate()
+            _end(process.pid)
             try:
                 process.wait(_GRACE_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
             raise
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process.returncode = code
         texts = []
         for file in (out, errors):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
-        scale = 1 if sys.platform == "darwin" else 1024
-        return process.returncode, usage.ru_maxrss * scale, texts[0], texts[1]
+        return code, peak, texts[0], texts[1]
+
+
+def _wait(pid: int, seconds: float | None) -> tuple[int, int]:
+    """Waits for a process, which is asked to end after so many seconds, and killed if it does not; its exit code and its
+    peak of memory."""
+    end = time.monotonic() + (math.inf if seconds is None else seconds)
+    # A process that waits for a dead file system cannot be killed; its task ends nevertheless.
+    for number in (signal.SIGTERM, signal.SIGKILL, None):
+        while time.monotonic() < end:
+            found = os.wait4(pid, os.WNOHANG)
+            if found[0] == pid:
+                return _ended(found)
+            time.sleep(_POLL_S)
+        if number == signal.SIGTERM:
+            _end(pid)
+        elif number is not None:
+            os.kill(pid, number)
+        end = time.monotonic() + _GRACE_S
+    return -int(signal.SIGKILL), 0
+
+
+def _end(pid: int) -> None:
+    """Asks a process to end. One that is stopped does not see it before it goes on."""
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
+
+
+def _ended(found: tuple[int, int, Any]) -> tuple[int, int]:
+    _, status, usage = found
+    scale = 1 if sys.platform == "darwin" else 1024
+    return os.waitstatus_to_exitcode(status), usage.ru_maxrss * scale
 
 
 def _said(name: str, code: int, out: str, errors: str) -> dict[str, Any]:

@@ -55,7 +55,11 @@ class Teller:
         elif self._on_stdout:
             self._clear()
             what = "in the lake before" if row["status"] == "unchanged" else "new"
-            took = f"{row['seconds']:.1f} s, {shown(row['peak_memory_bytes'])}, {row['node']}"
+            took = (
+                f"{row['seconds']:.1f} s, {shown(row['peak_memory_bytes'])}, {row['node']}"
+                if row["attempts"]
+                else "no task"
+            )
             self.print(visible(f"{row['input']}: {what}, {row['run']} ({took})"))
 
     def again(self, row: Mapping[str, Any], why: str) -> None:
@@ -86,6 +90,18 @@ class Teller:
         else:
             self._clear()
             print(f"heaplake: {visible(cause)}", file=self._errors, flush=True)
+
+    def waits(self, what: str, inputs: int, seconds: float) -> None:
+        """Inputs wait for a node that can take them, so many seconds longer at most."""
+        if self._quiet:
+            return
+        if self._json:
+            self._event("waiting", level="WARN", cause=what, inputs=inputs, seconds=round(seconds))
+        else:
+            self._clear()
+            print(
+                f"heaplake: waiting for a node: {visible(what)} ({seconds:.0f} s more)", file=self._errors, flush=True
+            )
 
     def progress(self, done: int, failed: int, running: int, known: int, more: bool) -> None:
         """Draws the line of progress, on a terminal."""

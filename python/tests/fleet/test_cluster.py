@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,48 @@ def test_the_lake_is_that_of_one_machine(cluster: Any, night: Path, plain: Path,
     assert sorted(written, key=lambda row: row["input"]) == rows
     again, _ = fleet(cluster, *words)
     assert [(row["status"], row["run"]) for row in again] == [("unchanged", row["run"]) for row in rows]
+    # The files were too new to tell by their times whether they had changed since; or no task was needed.
+    assert {row["attempts"] for row in again} <= {0, 1}
     assert_same(lake, plain)
+
+
+def test_unchanged_inputs_cost_no_task(cluster: Any, night: Path, tmp_path: Path) -> None:
+    lake, inputs = tmp_path / "lake", tmp_path / "night"
+    shutil.copytree(night, inputs)
+    time.sleep(2.1)
+    words = (inputs, "--out", lake, "--label", "host={stem}")
+    rows, _ = fleet(cluster, *words)
+
+    def again(*words: Any, **options: Any) -> dict[str, tuple[str, int]]:
+        found, errors = fleet(cluster, *words, **options)
+        assert [row["run"] for row in found if row["status"] != "failed"] == [
+            row["run"] for row in rows if row["status"] != "failed"
+        ][: len(found)] or options, errors
+        return {Path(row["input"]).stem: (row["status"], row["attempts"]) for row in found}
+
+    names = [*(f"web{number}" for number in range(4)), "large"]
+    assert again(*words) == dict.fromkeys(names, ("unchanged", 0))
+    # A run that is gone is made again; so is one whose input changed, and a file with new times is read.
+    shutil.rmtree(lake / rows[-1]["run"])
+    (inputs / "web1.heapsnapshot").touch()
+    found = again(*words)
+    assert {name: found[name] for name in ("large", "web0", "web1", "web2")} == {
+        **dict.fromkeys(("large", "web0", "web2"), ("unchanged", 0)),
+        "web1": ("unchanged", 1),
+    }
+    assert found["web3"] == ("committed", 1)
+    # Other options, other runs: the binary says what is wrong.
+    assert set(again(*words, "--duplicates", "none", code=1).values()) == {("failed", 1)}
+
+
+def test_a_task_over_the_time_limit_fails_alone(cluster: Any, night: Path, tmp_path: Path) -> None:
+    binary, _ = stopping_binary(tmp_path, "large")
+    rows, errors = fleet(cluster, night, "--out", tmp_path / "lake", "--time-limit", "5s", code=3, binary=binary)
+    failed = {Path(row["input"]).stem: row for row in rows if row["status"] == "failed"}
+    assert list(failed) == ["large"]
+    assert (failed["large"]["kind"], failed["large"]["attempts"]) == ("timeout", 1)
+    assert "large.heapsnapshot: not done after" in errors and "the time limit is 5 s" in errors
+    assert len(verify(tmp_path / "lake")) == 4
 
 
 def test_a_worker_that_is_killed_loses_and_doubles_nothing(
@@ -132,14 +174,21 @@ def test_a_driver_that_is_killed_goes_on(cluster: Any, night: Path, plain: Path,
     assert_same(lake, plain)
 
 
-def test_a_driver_that_is_interrupted_ends_its_tasks(cluster: Any, night: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_driver_that_is_interrupted_ends_its_tasks(
+    number: signal.Signals, code: int, cluster: Any, night: Path, tmp_path: Path
+) -> None:
     binary, stopped = stopping_binary(tmp_path, "large")
     driver = started(cluster, night, "--out", tmp_path / "lake", binary=binary)
     pid = stopped()
-    driver.send_signal(signal.SIGTERM)
+    # The task has the name of its input, as the dashboard shows it.
+    title = Path(f"/proc/{parent(pid)}/cmdline").read_text()
+    assert title.startswith(f"ray::heaplake {night / 'large.heapsnapshot'}"), title
+    driver.send_signal(number)
     out, errors = driver.communicate(timeout=60)
-    assert driver.returncode == 130, errors
-    assert "interrupted" in errors and "not started" in out
+    assert driver.returncode == code, errors
+    assert errors == "heaplake: interrupted\n  -> run the same command again\n"
+    assert "not started" in out
     until(lambda: not alive(pid), 30)
     verify(tmp_path / "lake")
 

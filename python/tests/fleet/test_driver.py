@@ -6,87 +6,42 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_cluster import LIMITS, FakeCluster, plan, worked
 from snapshots import write
 
 import heaplake
 from heaplake.cluster import _cli, _plan, _sizes
-from heaplake.cluster._driver import Batch, Driver
+from heaplake.cluster._driver import Driver
+from heaplake.cluster._jobs import Batch
 from heaplake.cluster._manifest import Manifest, line_of
-from heaplake.cluster._plan import Demand, Limits, Plan
+from heaplake.cluster._plan import Demand, Plan, Wish
 from heaplake.cluster._ray import Lost
 from heaplake.cluster._sizes import MIB
 from heaplake.cluster._tell import Teller
 
-LIMITS = Limits(cores=4, memory=1024 * MIB, scratch=1000 * MIB)
-
-
-class FakeCluster:
-    """A cluster whose tasks end, one a wait and the latest first, as they are told."""
-
-    cores = 4
-    nodes = ({}, {})
-
-    def __init__(self, answers: dict[str, list[Any]], declares_scratch: bool = True) -> None:
-        self.answers, self.declares_scratch = answers, declares_scratch
-        self.running: dict[int, tuple[dict[str, Any], Demand]] = {}
-        self.started: list[tuple[str, Demand]] = []
-        self.most = self.most_scratch = 0
-
-    def limits(self, most_memory: int | None) -> Limits:
-        return LIMITS if self.declares_scratch else Limits(cores=4, memory=1024 * MIB)
-
-    def start(self, job: dict[str, Any], demand: Demand) -> int:
-        self.started.append((job["input"], demand))
-        self.running[len(self.started)] = (job, demand)
-        self.most = max(self.most, len(self.running))
-        self.most_scratch = max(self.most_scratch, sum(demand.scratch for _, demand in self.running.values()))
-        return len(self.started)
-
-    def wait(self, tasks: Sequence[int], seconds: float) -> list[int]:
-        return [max(tasks)]
-
-    def row(self, task: int) -> dict[str, Any]:
-        job, demand = self.running.pop(task)
-        answers = self.answers.get(job["input"], [])
-        answer = answers.pop(0) if answers else "committed"
-        if isinstance(answer, Lost):
-            raise answer
-        row = {"input": job["input"], "attempts": job["attempt"], "memory_bytes": demand.memory, "exit_code": 0}
-        row |= {"seconds": 1.0, "peak_memory_bytes": 1, "node": "n", "cores": demand.cores}
-        row |= {"scratch_bytes": demand.scratch}
-        if answer == "committed":
-            return {**row, "status": "committed", "run": "s3://lake/run", "kind": None, "error": None, "advice": None}
-        code = 3 if answer in ("memory", "disk") else 1
-        return {**row, "status": "failed", "kind": answer, "error": f"{job['input']}: {answer}", "exit_code": code}
-
-
-def worked(
-    monkeypatch: pytest.MonkeyPatch, cluster: FakeCluster, plans: list[Plan], **options: Any
-) -> tuple[list[Any], Manifest]:
-    monkeypatch.setattr(_plan, "plans", lambda *_: iter(plans))
-    batch = Batch(inputs=["x"], lake="s3://lake", options=[], plan_options=[], binary="b", folder="/", **options)
-    manifest = Manifest(None)
-    Driver(batch, cluster, manifest, Teller(quiet=True, json_log=False, on_stdout=False)).work()  # type: ignore[arg-type]
-    return manifest.in_order(), manifest
-
-
-def plan(name: str, scratch: int = 100 * MIB) -> Plan:
-    return Plan(name, nodes=10, resident_memory=100 * MIB, scratch=scratch)
-
 
 def test_a_task_takes_what_the_plan_says_within_what_nodes_have() -> None:
     large = Plan("a", nodes=5_000_000, estimated=True, resident_memory=400 * MIB, scratch=5000 * MIB)
-    assert _plan.demand(large, LIMITS) == Demand(cores=2, memory=512 * MIB, scratch=1000 * MIB)
-    assert _plan.demand(large, LIMITS, memory=64 * MIB, cores=3) == Demand(3, 64 * MIB, 1000 * MIB)
-    huge = Plan("a", nodes=5_000_000, resident_memory=4000 * MIB)
-    assert _plan.demand(huge, LIMITS).memory == LIMITS.memory
-    assert Demand(1, 600 * MIB, 0).with_more_memory(LIMITS) == Demand(1, 1024 * MIB, 0)
-    assert Demand(1, 1024 * MIB, 0).with_more_memory(LIMITS) is None
+    assert _plan.wish(large).wanted.within(LIMITS) == Demand(cores=2, memory=512 * MIB, scratch=1000 * MIB)
+    told = _plan.wish(large, 64 * MIB, 3)
+    assert (told.wanted, told.least) == (Demand(3, 64 * MIB, 5000 * MIB), Demand(3, 64 * MIB, 0))
+    huge = Plan("a", nodes=5_000_000, resident_memory=4000 * MIB, least_memory=30 * MIB)
+    assert _plan.wish(huge).wanted.within(LIMITS).memory == LIMITS.memory
+    assert _plan.wish(huge).least == Demand(1, 32 * MIB, 0)
+    assert _plan.wish(huge, most=100 * MIB).wanted.memory == 100 * MIB
+    assert _plan.wish(huge, seen=600 * MIB).wanted.memory == 608 * MIB
+
+
+def test_more_memory_is_twice_as_much_and_more_than_before() -> None:
+    had = Demand(1, 600 * MIB, 0)
+    wish = Wish(had, Demand(1, 16 * MIB, 0))
+    more = wish.with_more_memory(had.memory, None)
+    assert more is not None and (more.wanted.memory, more.least.memory) == (1200 * MIB, 616 * MIB)
+    assert wish.with_more_memory(had.memory, most=600 * MIB) is None
 
 
 def test_tasks_in_flight_are_bounded_and_rows_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +69,7 @@ def test_what_may_succeed_is_tried_again_with_what_it_lacked(monkeypatch: pytest
         "e": ["held", "held"],
         "f": 9 * ["memory"],
         "g": 9 * [Lost("its node died")],
+        "h": ["interrupted"],
     }
     cluster = FakeCluster(answers)
     rows, manifest = worked(monkeypatch, cluster, [plan(name) for name in answers], retries=4)
@@ -126,6 +82,7 @@ def test_what_may_succeed_is_tried_again_with_what_it_lacked(monkeypatch: pytest
         "e": [128, 128, 128],
         "f": [128, 256, 512, 1024],
         "g": 5 * [128],
+        "h": [128, 128],
     }
     assert [demand.scratch // MIB for name, demand in cluster.started if name == "c"] == [100, 200]
     said = {row["input"]: (row["status"], row["kind"], row["attempts"]) for row in rows}
@@ -153,9 +110,11 @@ def test_options_are_those_of_analyze() -> None:
     own = {"out", "memory", "threads", "quiet", "json", "color", "log-format", "help"}
     refused = {name.replace("_", "-") for name in _cli._OF_ONE_PROCESS}
     assert found == {*_cli.OPTIONS, *_cli.FLAGS, *own, *refused}
+    # A binary may be older than the package.
+    later = {"wait", "time-limit"}
     text = heaplake._binary.run(["fleet", "analyze", "--help"])
     both = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.MULTILINE))
-    assert both - found == {"address", "retries", "in-flight", "most-memory", "scratch-per-node", "manifest"}
+    assert both - found - later == {"address", "retries", "in-flight", "most-memory", "scratch-per-node", "manifest"}
     parser = _cli._parser()
     told = {
         name
@@ -163,7 +122,7 @@ def test_options_are_those_of_analyze() -> None:
     }
     assert told == set()
     known = {name.replace("_", "-") for name in vars(parser.parse_args(["analyze", "x", "--out", "y"]))}
-    assert known - {"verb", "inputs"} == both - {"help"}
+    assert known - {"verb", "inputs"} == both - {"help"} | later
 
 
 def test_plans_come_from_the_binary(tmp_path: Path) -> None:
