@@ -63,6 +63,16 @@ pub(crate) struct Arguments {
     /// Otherwise tasks in flight together take at most this size times the number of nodes.
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
     scratch_per_node: Option<Size>,
+    /// Time that an input waits for a node that can take it [default: 10m, or 1m without an autoscaler]
+    ///
+    /// A number and s, m or h. The input fails when no such node has come by then.
+    #[arg(long, value_name = "TIME", help_heading = CLUSTER)]
+    wait: Option<String>,
+    /// Time limit of a task [default: none]
+    ///
+    /// A number and s, m or h. A task that takes longer is ended, and its input fails.
+    #[arg(long, value_name = "TIME", help_heading = CLUSTER)]
+    time_limit: Option<String>,
     /// Write a row for each input: JSON lines, or .parquet
     #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
     manifest: Option<PathBuf>,
