@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
+/// Columns that a view takes from the run.
+const OF_RUN: [&str; 2] = ["captured_at", "labels"];
+
 /// An engine of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -38,14 +41,16 @@ pub fn script(lake: &Path, engine: Engine) -> Result<String, StageError> {
     for table in tables::ALL.iter().filter(|table| table.runs.have_it() && files.contains(table.file)) {
         let raw = format!("heaplake_{}", table.name);
         out.push_str(&engine.view(&raw, &path(&format!("{places}/{}", table.file))));
-        let own = table.all_columns().map(|column| column.name);
-        let hidden = ["captured_at", "labels"];
-        let own: Vec<String> =
-            own.filter(|name| !hidden.contains(name)).map(|name| format!("t.{}", engine.name_of(name))).collect();
+        let own = table.all_columns().map(|column| column.name).filter(|name| !OF_RUN.contains(name));
+        let own: Vec<String> = own.map(|name| format!("t.{}", engine.name_of(name))).collect();
+        let Some(condition) = engine.same_run(table.names_run) else {
+            let _ = writeln!(out, "-- {} has no columns of the run: join it by its files.\n", table.name);
+            continue;
+        };
         let _ = writeln!(
             out,
             "CREATE OR REPLACE {}VIEW {} AS\nSELECT {}, r.captured_at, r.labels, r.labels['host'] AS host\nFROM {raw} AS t \
-             JOIN runs AS r ON t.release = r.release AND t.snapshot = r.snapshot;\n",
+             JOIN runs AS r ON {condition};\n",
             engine.temporary(),
             engine.name_of(table.name),
             own.join(", ")
@@ -80,12 +85,23 @@ impl Engine {
         }
     }
 
+    /// The condition that a row `t` of a table is of a run `r`; `None` if the engine cannot tell.
+    fn same_run(self, names_run: bool) -> Option<&'static str> {
+        match (self, names_run) {
+            (_, true) => Some("t.release = r.release AND t.snapshot = r.snapshot"),
+            (Self::DuckDb, false) => {
+                Some("regexp_extract(t.filename, '(release=[^/]*/snapshot=[^/]*)/[^/]*$', 1) = r.path")
+            }
+            (Self::Spark, false) => None,
+        }
+    }
+
     /// A view of files, with all columns that any of them has.
     fn view(self, name: &str, files: &str) -> String {
         match self {
             Self::DuckDb => format!(
                 "CREATE OR REPLACE VIEW {name} AS\nSELECT * FROM read_parquet({files}, union_by_name = true, \
-                 hive_partitioning = false);\n"
+                 filename = true, hive_partitioning = false);\n"
             ),
             Self::Spark => format!(
                 "CREATE OR REPLACE TEMPORARY VIEW {name} USING parquet\nOPTIONS (path {files}, mergeSchema 'true', \
@@ -102,7 +118,7 @@ impl Engine {
         match self {
             // Runs that were dropped since are still in the catalogue.
             Self::DuckDb => format!(
-                "CREATE OR REPLACE VIEW runs AS\nSELECT * EXCLUDE newest FROM ({newest}) AS r\nSEMI JOIN (SELECT \
+                "CREATE OR REPLACE VIEW runs AS\nSELECT * EXCLUDE (newest, filename) FROM ({newest}) AS r\nSEMI JOIN (SELECT \
                  regexp_extract(file, '(release=[^/]*/snapshot=[^/]*)/run.json$', 1) AS path FROM glob({descriptions})) \
                  USING (path);\n\n"
             ),
