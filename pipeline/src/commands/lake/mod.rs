@@ -1,6 +1,6 @@
 //! `heaplake lake`: commands on a lake as a whole.
 
-mod choosing;
+pub(super) mod choosing;
 pub(super) mod drop;
 pub(super) mod index;
 pub(super) mod ls;
