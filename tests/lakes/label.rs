@@ -164,8 +164,7 @@ const KILLS: usize = 50;
 
 #[test]
 fn a_killed_change_leaves_the_old_description_or_the_new_one() {
-    let mut kills = 0;
-    for call in 1.. {
+    for (kills, call) in (1..).enumerate() {
         let lake = lake();
         json(command("index").arg(lake.path()), 0);
         let before = files(&lake.path());
@@ -193,6 +192,5 @@ fn a_killed_change_leaves_the_old_description_or_the_new_one() {
             assert_whole(&lake, "at the end");
             return;
         }
-        kills += 1;
     }
 }
