@@ -87,12 +87,14 @@ pub struct Diagnostic {
     pub exit: Exit,
     /// Error of the stage that failed, if one did.
     pub error: Option<Box<StageError>>,
+    /// The input that failed, if it is about one.
+    pub input: Option<String>,
 }
 
 impl Diagnostic {
     /// Returns a diagnostic with exit code [`Exit::Failed`].
     pub fn failed(cause: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { cause: cause.into(), advice: advice.into(), exit: Exit::Failed, error: None }
+        Self { cause: cause.into(), advice: advice.into(), exit: Exit::Failed, error: None, input: None }
     }
 
     /// Returns a diagnostic for a command line that cannot be carried out.
@@ -126,16 +128,16 @@ impl Diagnostic {
     pub fn about(self, input: &str) -> Self {
         let input = visible(input);
         let cause = if self.cause.contains(&input) { self.cause } else { format!("{input}: {}", self.cause) };
-        Self { cause: cause.replace(['\n', '\r'], " "), ..self }
+        Self { cause: cause.replace(['\n', '\r'], " "), input: Some(input), ..self }
     }
 
     /// Writes the diagnostic to standard error; returns the exit code.
     pub fn tell(&self) -> u8 {
         // A write to a closed standard error cannot be reported anywhere.
         if log::is_json() {
-            let Self { cause, advice, exit, .. } = self;
+            let Self { cause, advice, exit, input, .. } = self;
             let (kind, exit_code) = (self.kind().name(), *exit as u8);
-            tracing::error!(event = "failed", kind, cause = visible(cause), advice, exit_code);
+            tracing::error!(event = "failed", input, kind, cause = visible(cause), advice, exit_code);
             return exit_code;
         }
         let [cause, advice] = [&self.cause, &self.advice].map(|text| visible_lines(text));
@@ -163,13 +165,20 @@ impl From<StageError> for Diagnostic {
             advice: visible(&error.advice()),
             exit,
             error: Some(Box::new(error)),
+            input: None,
         }
     }
 }
 
 impl From<QueryError> for Diagnostic {
     fn from(QueryError { cause, advice, usage }: QueryError) -> Self {
-        Self { cause: visible(&cause), advice, exit: if usage { Exit::Usage } else { Exit::Failed }, error: None }
+        Self {
+            cause: visible(&cause),
+            advice,
+            exit: if usage { Exit::Usage } else { Exit::Failed },
+            error: None,
+            input: None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::log;
 use heaplake_ingest::FORMATS;
 use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::Input;
+use heaplake_kit::text::quoted;
 use heaplake_kit::{InputError, storage};
 use heaplake_replay::format as trace_format;
 use std::fs;
@@ -149,14 +150,18 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     vec![Ok(Input::File(path.to_owned()))]
 }
 
-/// Returns a note for each named folder that holds files of the other kind.
-pub(crate) fn left_out(names: &[String], wanted: Wanted) -> Vec<String> {
+/// Returns a note for each named folder that holds files of the other kind, with the command for them and its `options`.
+pub(crate) fn left_out(names: &[String], wanted: Wanted, options: &str) -> Vec<String> {
     let folders = names.iter().filter(|name| Path::new(name).is_dir());
     let counted = folders.map(|name| (name, of_other_kind(Path::new(name), wanted))).filter(|(_, others)| *others > 0);
     counted
         .map(|(name, others)| {
             let files = if others == 1 { "1 file is".to_owned() } else { format!("{others} files are") };
-            format!("{name}: {files} left out, which heaplake {} reads", wanted.other().command())
+            let command = wanted.other().command();
+            format!(
+                "{name}: {files} left out, which heaplake {command} reads: heaplake {command} {} {options}",
+                quoted(name)
+            )
         })
         .collect()
 }

@@ -5,13 +5,13 @@
 //! | `resumed` | `input`, `stages`: finished stages that an earlier attempt left |
 //! | `stage` | `input`, `stage`, `rows`, `bytes` written, `seconds`, `divisible_seconds`, `spilled_bytes`; the time is that of its end |
 //! | `committed`, `unchanged` | `input`, `path`, `seconds`, `peak_rss_bytes`, `scratch_bytes`, `findings` |
-//! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
+//! | `failed` | `input`, if it is about one, `kind`, `cause`, `advice`, `exit_code` |
 //! | `warning` | `cause`: omission and its reason |
 //! | `note` | `text`: files of a folder that another command reads, a list that is empty |
 //! | `retry` | `cause`: answer of an object store, and time of the retry; not with `--quiet` |
 //! | `finished` | `inputs`, `committed`, `unchanged`, `failed`, `not_started`, `seconds` |
 //!
-//! Each also has `timestamp`, `level` and `event`.
+//! Each also has `timestamp`, `level` and `event`. `input` is the input as the user named it, the same in all events.
 
 use clap::ValueEnum;
 use heaplake_kit::text::visible;
@@ -38,12 +38,12 @@ pub enum Format {
     Json,
 }
 
-/// The user's choice.
-static CHOSEN: OnceLock<Format> = OnceLock::new();
+/// The user's choice: format, and whether finished stages are printed as text.
+static CHOSEN: OnceLock<(Format, bool)> = OnceLock::new();
 
-/// Sets the format for the whole process; the first call counts.
-pub fn start(format: Format, quiet: bool) {
-    let _ = CHOSEN.set(format);
+/// Sets the format for the whole process; the first call counts. With `verbose`, text has a line for each stage.
+pub fn start(format: Format, quiet: bool, verbose: bool) {
+    let _ = CHOSEN.set((format, verbose));
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(false);
     let lines = match format {
         Format::Text => lines.without_time().with_level(false).boxed(),
@@ -83,7 +83,12 @@ impl<S: Subscriber> Layer<S> for Retries {
 
 /// Whether events are written as JSON.
 pub fn is_json() -> bool {
-    CHOSEN.get() == Some(&Format::Json)
+    CHOSEN.get().is_some_and(|(format, _)| *format == Format::Json)
+}
+
+/// Whether text has a line for each finished stage.
+pub fn is_verbose() -> bool {
+    CHOSEN.get().is_some_and(|(_, verbose)| *verbose)
 }
 
 /// Writes a note to standard error.

@@ -1,4 +1,4 @@
-//! Progress of a run: bars on a terminal, one line per stage elsewhere, nothing when quiet.
+//! Progress of a run: bars on a terminal, elsewhere a line per stage if the user wants it, nothing when quiet.
 
 use crate::log;
 use heaplake_kit::fs::before_thread;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub enum Mode {
     /// Bars on standard error.
     Bars,
-    /// One line per finished stage on standard error.
+    /// Lines on standard error: one for a run that goes on, and if the user wants it one per finished stage.
     Lines,
     /// One [JSON object](crate::log) per finished stage on standard error.
     Json,
@@ -49,19 +49,26 @@ pub struct Took {
 pub struct Display {
     mode: Mode,
     input: String,
+    /// The input in JSON: as the user named it.
+    named: String,
     bar: Mutex<Option<ProgressBar>>,
 }
 
 impl Display {
     /// Display for the input of this name.
     pub fn new(mode: Mode, input: &str) -> Self {
-        Self { mode, input: visible(input), bar: Mutex::new(None) }
+        Self::named(mode, input, input)
+    }
+
+    /// Display for an input, with a short name for people.
+    pub fn named(mode: Mode, short: &str, named: &str) -> Self {
+        Self { mode, input: visible(short), named: visible(named), bar: Mutex::new(None) }
     }
 
     /// Reports the number of finished stages that an earlier run left.
     pub fn resuming(&self, stages: usize) {
         if stages > 0 && self.mode == Mode::Json {
-            tracing::info!(event = "resumed", input = self.input, stages);
+            tracing::info!(event = "resumed", input = self.named, stages);
         } else if stages > 0 && self.mode != Mode::Quiet {
             let unit = if stages == 1 { "stage" } else { "stages" };
             tracing::info!("{}: going on after {stages} {unit} that an earlier run finished", self.input);
@@ -73,12 +80,14 @@ impl Display {
         let Took { seconds, divisible_seconds } = took;
         let Stats { rows, spilled_bytes } = stats;
         match self.mode {
-            Mode::Lines => tracing::info!("{}: {stage}: {rows} rows in {seconds:.2} s", self.input),
+            Mode::Lines if log::is_verbose() => {
+                tracing::info!("{}: {stage}: {rows} rows in {seconds:.2} s", self.input);
+            }
             Mode::Json => {
-                let input = &self.input;
+                let input = &self.named;
                 tracing::info!(event = "stage", input, stage, rows, bytes, seconds, divisible_seconds, spilled_bytes);
             }
-            Mode::Bars | Mode::Quiet => {}
+            Mode::Bars | Mode::Lines | Mode::Quiet => {}
         }
     }
 

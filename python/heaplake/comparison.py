@@ -180,7 +180,10 @@ class Rollup(Answer):
 
         Columns: `format`, `signature` (what holds it), `fingerprint`, `releases`, `hosts` and `runs` (folders inside the
         lake, by bytes descending) as lists, `median_bytes` and `max_bytes` (what it holds in a run), `first_seen` and
-        `last_seen` (UTC; null if no run says when it was captured).
+        `last_seen` (UTC; null if no run says when it was captured). `is_new` says whether all its runs are of the last
+        night, the day (UTC) of the newest run of the rollup (null if no run was captured before it), `last_night_runs` how
+        many are; `hosts_come`, `hosts_gone` and `hosts_unseen` are hosts that are in it that night and were not before, that
+        were in it before and have other runs that night, and that have no run that night.
         """
         needed("polars", "polars")
         import polars as pl
@@ -198,12 +201,20 @@ class Rollup(Answer):
             "max_bytes": pl.Int64(),
             "first_seen": moment,
             "last_seen": moment,
+            "is_new": pl.Boolean(),
+            "last_night_runs": pl.Int64(),
+            "hosts_come": texts,
+            "hosts_gone": texts,
+            "hosts_unseen": texts,
         }
+        lists = ("hosts_come", "hosts_gone", "hosts_unseen")
         rows = []
         for cluster in self.said["clusters"]:
             seen = cluster["captured_at_us"] or [None, None]
             first, last = (None if at is None else _runs.moment(at) for at in seen)
-            rows.append({**{name: cluster.get(name) for name in schema}, "first_seen": first, "last_seen": last})
+            changes = {name: cluster.get(name, []) for name in lists}
+            said = {name: cluster.get(name) for name in schema}
+            rows.append({**said, **changes, "first_seen": first, "last_seen": last})
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _repr_html_(self) -> str:

@@ -218,19 +218,25 @@ class Lake:
         self,
         *,
         by: Sequence[str] = ("release",),
+        since: str | None = None,
+        until: str | None = None,
+        release: str | Sequence[str] = (),
+        labels: Mapping[str, str | Sequence[str]] | None = None,
         skip_damaged: bool = False,
         out: str | os.PathLike[str] | None = None,
     ) -> Rollup:
-        """All runs of the lake summed up, and clusters of runs with one culprit.
+        """The runs of the lake summed up, and clusters of runs with one culprit.
 
-        `by` are `release` and `label.NAME`. `out` keeps the rollup, so that the next one there does only what changed;
+        `by` are `release` and `label.NAME`. `since` and `until` are dates or times of UTC, or ages such as `14d`; `release`
+        and the values of `labels` are glob patterns, several of which are alternatives: all as options of `heaplake ls`. `out` keeps the rollup, so that the next one there does only what changed;
         `LAKE/fleet` is where `heaplake fleet rollup` has it. Takes all runs of the folder, also of a selection. Runs that
         cannot be read are as in `diff`; with `out`, the rollup of the others is there.
 
+        >>> lake.rollup(since="14d", labels={"host": "web*"})
         >>> lake.rollup(out="lake/fleet").clusters().select("signature", "hosts", "median_bytes")
         """
         folder, temporary = _folder(out)
-        options = [f"--by={','.join(by)}", *_skipping(skip_damaged)]
+        options = [f"--by={','.join(by)}", *_chosen(since, until, release, labels or {}), *_skipping(skip_damaged)]
         _binary.run(["fleet", "rollup", self.path, *options, f"--out={folder}", "--quiet"])
         return Rollup(folder, temporary)
 
@@ -312,6 +318,19 @@ def _several(said: str | Sequence[str]) -> Sequence[str]:
 
 def _skipping(skip_damaged: bool) -> list[str]:
     return ["--skip-damaged"] if skip_damaged else []
+
+
+def _chosen(
+    since: str | None, until: str | None, release: str | Sequence[str], labels: Mapping[str, str | Sequence[str]]
+) -> list[str]:
+    """Conditions on runs, as options of the binary."""
+    options = [f"--{name}={moment}" for name, moment in (("since", since), ("until", until)) if moment is not None]
+    options += [f"--release={pattern}" for pattern in _several(release)]
+    return options + [f"--label={name}={pattern}" for name in labels for pattern in _several(labels[name])]
+
+
+def _several(patterns: str | Sequence[str]) -> Sequence[str]:
+    return (patterns,) if isinstance(patterns, str) else patterns
 
 
 def _side(side: Side) -> str:

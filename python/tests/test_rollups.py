@@ -63,3 +63,18 @@ def test_classes_are_summed_up_as_polars_does(by: list[str], shop: heaplake.Lake
     rows = rows.select(pl.col(name).cast(kind) for name, kind in computed.schema.items()).sort(*by, "fingerprint")
     assert len(rows) > 20
     assert_frame_equal(rows, computed)
+
+
+def test_some_runs_are_summed_up(shop: heaplake.Lake) -> None:
+    first = shop.runs[0]
+    some = shop.rollup(release=first.release, labels={"host": [first.labels["host"], "none*"]})
+    runs = [run["path"] for group in some.said["groups"] for run in group["runs"]]
+    chosen = [run for run in shop.runs if (run.release, run.labels["host"]) == (first.release, first.labels["host"])]
+    assert len(runs) == len(chosen) > 0
+    assert some.said["conditions"] == {
+        "releases": [first.release],
+        "labels": [f"host={first.labels['host']}", "host=none*"],
+    }
+    with pytest.raises(heaplake.UsageError):
+        shop.rollup(since="yesterday")
+    assert {"is_new", "hosts_come", "hosts_gone"} <= set(shop.rollup().clusters().columns)

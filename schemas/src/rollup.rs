@@ -21,6 +21,12 @@ pub struct Rollup {
     pub lake: String,
     /// Grouping of the runs besides their input format: `release`, `label.NAME`.
     pub by: Vec<String>,
+    /// Conditions on its runs.
+    #[serde(default, skip_serializing_if = "Conditions::is_empty")]
+    pub conditions: Conditions,
+    /// The last night; absent if no run has a capture time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_night: Option<Night>,
     /// The groups, by format, release and labels.
     pub groups: Vec<Group>,
     /// Clusters of findings with the same cause in several runs, largest first.
@@ -30,6 +36,42 @@ pub struct Rollup {
     /// Runs of the lake that were not read; empty if the user allowed to leave them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
+}
+
+/// Conditions on the runs of a rollup, all of which hold; without any, it has all runs of the lake.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Runs are captured then or later: a time of UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Runs are captured before: a time of UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Glob patterns of releases, one of which matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<String>,
+    /// Labels, as `NAME=PATTERN`. Patterns of one label are alternatives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+}
+
+impl Conditions {
+    /// Whether there is no condition.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The last night: the last calendar day of UTC on which a run of the rollup was captured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Night {
+    /// The day, as in `2026-11-22`.
+    pub day: String,
+    /// Runs captured on that day.
+    pub runs: usize,
+    /// Hosts of these runs, if labels name them.
+    pub hosts: usize,
 }
 
 /// A group of runs.
@@ -131,4 +173,20 @@ pub struct Cluster {
     pub max_bytes: i64,
     /// First and last capture time of its runs, in microseconds since 1970, if known.
     pub captured_at_us: Option<[i64; 2]>,
+    /// Whether all its runs were captured in the last night; absent if no run of its format was captured before that
+    /// night, or if some run of it has no capture time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_new: Option<bool>,
+    /// Number of its runs that were captured in the last night.
+    #[serde(default)]
+    pub last_night_runs: usize,
+    /// Hosts that are in it in the last night, and in none of its runs before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts_come: Vec<String>,
+    /// Hosts that are in it before the last night, and have runs in that night, none of which is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts_gone: Vec<String>,
+    /// Hosts that are in it before the last night, and have no run in that night.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts_unseen: Vec<String>,
 }

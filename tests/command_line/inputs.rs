@@ -101,10 +101,14 @@ fn a_folder_of_the_other_kind_names_the_command_for_it() {
     replay.args(["replay", "--quiet", "--out"]).arg(lake.path()).arg(lake.folder().join("snapshots"));
     let (cause, _) = diagnostic(&mut replay, 1);
     assert!(cause.contains("but 1 file that heaplake analyze reads"), "{cause}");
-    let output = analyze(&lake).arg(lake.folder().join("mixed")).output().unwrap();
+    let mixed = lake.folder().join("mixed");
+    let output = analyze(&lake).arg(&mixed).args(["--release", "{folder}", "--label", "host=a"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        output.status.success() && error.contains("mixed: 1 file is left out, which heaplake replay reads"),
-        "{error}"
+    // One line, with the command for it.
+    let (mixed, out) = (mixed.display(), lake.path().display().to_string());
+    let expected = format!(
+        "heaplake: note: {mixed}: 1 file is left out, which heaplake replay reads: heaplake replay {mixed} --out {out} \
+         --release '{{folder}}' --label host=a\n"
     );
+    assert!(output.status.success() && error == expected, "{error}");
 }

@@ -14,4 +14,5 @@ mod replaced;
 mod report;
 mod runs;
 mod shown;
+mod templates;
 mod terminal;

@@ -60,7 +60,7 @@ fn a_log_has_one_line_per_stage() {
     for (options, wanted) in wanted {
         let lake = Lake::new();
         let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/alloc20.heapsnapshot"));
-        let output = analyze(&lake).arg(&input).args(options).output().unwrap();
+        let output = analyze(&lake).arg(&input).args(options).arg("-v").output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();
         let mut logged: Vec<&str> = Vec::new();
         for line in log.lines() {

@@ -76,7 +76,7 @@ fn scratch_of_another_version_is_not_used_and_goes() {
         assert!(text.contains(from), "{text}");
         fs::write(&journal, resealed(&text.replace(from, to))).unwrap();
         let mut command = heaplake("analyze");
-        command.arg(&input).arg("--out").arg(lake.path()).args(["--edges", "--duplicates", "all"]);
+        command.arg(&input).arg("--out").arg(lake.path()).args(["-v", "--edges", "--duplicates", "all"]);
         let output = command.output().unwrap();
         let log = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !log.contains("going on after") && log.contains(": scan: "), "{log}");

@@ -1,6 +1,6 @@
 //! The page and the metrics of a fleet.
 
-use crate::shared::{releases, rollup};
+use crate::shared::{releases, rollup, taken};
 use heaplake_support::lake::{diagnostic, heaplake, said};
 use serde_json::Value;
 use std::fs;
@@ -24,6 +24,7 @@ fn the_page_links_to_the_pages_of_runs() {
     assert_eq!((runs.len(), page["groups"].as_array().unwrap().len()), (12, 3));
     let links: Vec<&str> = runs.iter().map(|run| &run["link"]).filter(|link| !link.is_null()).map(text).collect();
     assert_eq!(links, ["../release=1.0/snapshot=run2/report.html"]);
+    assert_eq!((&page["fleet"]["night"], page["lines"].as_array().unwrap().len()), (&Value::Null, 0));
     let classes = &page["tables"][0];
     let sums: Vec<i64> = classes["rows"].as_array().unwrap().iter().map(|row| row["sum"].as_i64().unwrap()).collect();
     assert!(sums.is_sorted_by(|a, b| a >= b) && sums.len() > 20, "{sums:?}");
@@ -36,6 +37,29 @@ fn the_page_links_to_the_pages_of_runs() {
     heaplake().arg("report").arg(&out).arg("-o").arg(&other).assert().success();
     let page = data(&fs::read_to_string(&other).unwrap());
     assert!(page["runs"].as_array().unwrap().iter().all(|run| run["link"].is_null()));
+}
+
+#[test]
+fn the_page_has_a_line_for_each_format_and_release_by_night() {
+    let lake = releases();
+    for (name, hours) in [("run0", 1), ("run1", 3), ("run2", 25)] {
+        taken(&lake, "1.0", name, hours);
+        taken(&lake, "2.0", name, hours + 24);
+    }
+    let out = lake.path().join("fleet");
+    rollup(&lake.path(), &out, &["--release", "?.0"]);
+    heaplake().arg("report").arg(&out).assert().success();
+    let page = data(&fs::read_to_string(out.join("fleet.html")).unwrap());
+    let text = |number: &Value| page["texts"][number.as_u64().unwrap() as usize].as_str().unwrap().to_owned();
+    let lines = page["lines"].as_array().unwrap();
+    let points = |line: &Value| -> Vec<(i64, u64)> {
+        let points = line["points"].as_array().unwrap().iter();
+        points.map(|point| (point[0].as_i64().unwrap() / 86_400_000, point[2].as_u64().unwrap())).collect()
+    };
+    let lines: Vec<_> = lines.iter().map(|line| (text(&line["release"]), points(line))).collect();
+    assert_eq!(lines, [("1.0".to_owned(), vec![(0, 2), (1, 1)]), ("2.0".to_owned(), vec![(1, 2), (2, 1)])]);
+    assert_eq!((text(&page["fleet"]["night"][0]), &page["fleet"]["night"][1]), ("1970-01-03".to_owned(), &1.into()));
+    assert_eq!(text(&page["fleet"]["conditions"][0]), "release ?.0");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Lakes to roll up, and rollups.
 
 use heaplake_generator::rng::Rng;
+use heaplake_lake::seal;
+use heaplake_schemas::run;
 use heaplake_support::lake::{Lake, heaplake, read_json};
 use heaplake_support::written::{Class, write};
 use serde_json::Value;
@@ -31,6 +33,13 @@ pub(crate) fn releases() -> Lake {
         }
     }
     lake
+}
+
+/// Says that a run was captured so many hours after 1970.
+pub(crate) fn taken(lake: &Lake, release: &str, name: &str, hours: i64) {
+    let path = heaplake_lake::place::path(&lake.path(), release, name).join(run::FILE);
+    let run = run::Run { seal: None, captured_at_us: Some(hours * 3_600_000_000), ..read_json(&path) };
+    fs::write(path, seal::sealed(&serde_json::to_string_pretty(&run).unwrap()).0).unwrap();
 }
 
 /// Runs `heaplake fleet rollup LAKE --out FOLDER --json` with more options; returns its answer.

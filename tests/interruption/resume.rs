@@ -24,7 +24,7 @@ fn bytes(run: &Path) -> Vec<Vec<u8>> {
 /// heaplake with a log; it can be resumed when killed, unless the options say otherwise.
 fn command(lake: &Lake, verb: &str, input: &Path, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(options);
+    command.arg(verb).arg(input).arg("--out").arg(lake.path()).arg("-v").args(options);
     if !options.contains(&"--resume") {
         command.args(["--resume", "always"]);
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 fn start(lake: &Lake, input: &Path, stdin: Stdio) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).args(["--edges", "--resume", "always"]);
+    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).args(["-v", "--edges", "--resume", "always"]);
     command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Commands over a lake as a whole: ls, verify, drop, merge.
+//! Commands over a lake as a whole: ls, verify, drop, label, merge.
 //!
 //! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any system
 //! call fail, or the process end.
@@ -13,6 +13,7 @@ mod documents;
 mod drop;
 mod kept;
 mod kills;
+mod label;
 mod list;
 mod merge;
 mod missing;

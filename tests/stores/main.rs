@@ -12,6 +12,7 @@ mod foreign;
 mod hanging;
 mod inputs;
 mod kills;
+mod label;
 mod lakes;
 mod proxy;
 mod reading;

@@ -88,7 +88,7 @@ pub(crate) fn settings(heaplake: &Path, snapshot: &Snapshot, names: &[&str]) -> 
 /// An analysis into an empty lake.
 pub(crate) fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &str) -> Result<Entry> {
     let lake = files::work()?.join("lake");
-    Ok(Entry::new(name, &format!("@ analyze @ --out @{extra}"), &[heaplake, &snapshot.path, &lake], Some(&lake)))
+    Ok(Entry::new(name, &format!("@ analyze @ -v --out @{extra}"), &[heaplake, &snapshot.path, &lake], Some(&lake)))
 }
 
 /// Adds a table of each program's costs.

@@ -107,7 +107,7 @@ fn entries(options: &Options, trace: &Snapshot) -> Result<Vec<Entry>> {
 /// A replay into an empty lake.
 fn entry(options: &Options, trace: &Snapshot, name: &str) -> Result<Entry> {
     let lake = files::work()?.join("lake");
-    let line = format!("@ replay @ --out @ --snapshot bench{}", name.trim_start_matches("heaplake"));
+    let line = format!("@ replay @ -v --out @ --snapshot bench{}", name.trim_start_matches("heaplake"));
     Ok(Entry::new(name, &line, &[&options.measuring.engine.heaplake, &trace.path, &lake], Some(&lake)))
 }
 

@@ -68,6 +68,7 @@ mod numbers;
 pub mod output_file;
 mod pages;
 mod parquet_file;
+mod period;
 pub mod place;
 pub mod reader;
 mod remote;

@@ -39,6 +39,14 @@ pub fn sealed(object: &str) -> (String, String) {
     (format!("{}{seal}{}{members}", form.0, form.1), seal)
 }
 
+/// Removes the seal of an intact text; `None` for any other.
+pub fn unsealed(text: &str) -> Option<String> {
+    let Seal::Whole(seal) = of(text.as_bytes()) else { return None };
+    let form = [INDENTED, ON_ONE_LINE].into_iter().find(|(before, _)| text.starts_with(before))?;
+    let members = text.get(form.0.len() + seal.len() + form.1.len()..)?;
+    Some(format!("{}{members}", if form == INDENTED { "{\n" } else { "{" }))
+}
+
 /// Checks the seal of a text.
 pub fn of(text: &[u8]) -> Seal {
     for (before, after) in [ON_ONE_LINE, INDENTED] {
@@ -68,6 +76,8 @@ mod tests {
         for object in [serde_json::to_string(&document).unwrap(), serde_json::to_string_pretty(&document).unwrap()] {
             let (text, seal) = sealed(&object);
             assert_eq!(of(text.as_bytes()), Seal::Whole(seal));
+            assert_eq!(unsealed(&text).as_deref(), Some(object.as_str()));
+            assert_eq!(unsealed(&object), None);
             assert_eq!(of(object.as_bytes()), Seal::Missing);
             let read: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(read.as_object().unwrap().len(), 9);

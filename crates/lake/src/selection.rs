@@ -4,8 +4,8 @@ use crate::catalogue::{Catalogue, Wanted};
 use crate::entries;
 use crate::entry::Entry;
 use crate::handles;
-use crate::moment;
 use crate::nearest::{clause, nearest};
+use crate::period::Period;
 use crate::standing::{Standing, Version};
 use crate::stored;
 use glob::Pattern;
@@ -29,42 +29,7 @@ const TRIES: u32 = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     conditions: Vec<(Field, Pattern)>,
-    time: Time,
-}
-
-/// Range of capture times, in microseconds since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Time {
-    /// Inclusive.
-    since: Option<i64>,
-    /// Exclusive.
-    until: Option<i64>,
-    /// Maximum age relative to the newest selected run.
-    last: Option<i64>,
-}
-
-impl Time {
-    fn is_any(self) -> bool {
-        self == Self::default()
-    }
-
-    /// True if a run captured then matches; an unknown time matches only if there is no condition.
-    fn takes(self, captured: Option<i64>) -> bool {
-        let within = |at: i64| self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until);
-        self.is_any() || captured.is_some_and(within)
-    }
-
-    /// Parses a condition; false if the field is not about time.
-    fn read(&mut self, field: &str, text: &str) -> Result<bool, String> {
-        let moment = || moment::absolute(text).ok_or_else(|| format!("{field}={text}: {}", moment::A_DATE));
-        match field {
-            "since" => self.since = Some(moment()?.start),
-            "until" => self.until = Some(moment()?.end),
-            "last" => self.last = Some(moment::age(text).map_err(|problem| format!("last={text}: {problem}"))?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
+    time: Period,
 }
 
 /// Field of a condition.
@@ -117,6 +82,19 @@ impl Selection {
     /// Adds a condition on a label.
     pub fn add_label(&mut self, name: String, pattern: Pattern) {
         self.conditions.push((Field::Label(name), pattern));
+    }
+
+    /// The patterns of releases, and of labels as `NAME=PATTERN`.
+    pub fn patterns(&self) -> [Vec<String>; 2] {
+        let (mut releases, mut labels) = (Vec::new(), Vec::new());
+        for (field, pattern) in &self.conditions {
+            match field {
+                Field::Release => releases.push(pattern.as_str().to_owned()),
+                Field::Label(name) => labels.push(format!("{name}={pattern}")),
+                Field::Snapshot | Field::Format | Field::Status => {}
+            }
+        }
+        [releases, labels]
     }
 
     /// True if there is no condition.

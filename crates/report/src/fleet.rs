@@ -9,11 +9,12 @@
 //! * Reference: none needed.
 
 use crate::contents;
+use crate::nights::{self, Line};
 use crate::page;
 use crate::sides::median;
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
-use heaplake_schemas::rollup::{self, Brief, Cluster, Group, RolledRun, Rollup, TABLES};
+use heaplake_schemas::rollup::{self, Brief, Cluster, Conditions, Group, RolledRun, Rollup, TABLES};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,7 @@ struct Document {
     texts: Vec<String>,
     groups: Vec<OneGroup>,
     clusters: Vec<OneCluster>,
+    lines: Vec<Line>,
     tables: Vec<Table>,
     runs: Vec<OneRun>,
 }
@@ -67,6 +69,12 @@ struct Fleet {
     runs: usize,
     hosts: usize,
     clusters: usize,
+    /// Total number of lines.
+    lines: usize,
+    /// The last night: day, runs, hosts.
+    night: Option<(u32, usize, usize)>,
+    /// Conditions on the runs.
+    conditions: Vec<u32>,
     remarks: Vec<u32>,
 }
 
@@ -98,6 +106,16 @@ struct OneCluster {
     runs: Vec<(u32, Option<u32>)>,
     median: i64,
     max: i64,
+    /// First and last capture time in milliseconds since 1970.
+    seen: Option<[i64; 2]>,
+    /// Whether it is new in the last night, and its runs of that night.
+    is_new: Option<bool>,
+    night_runs: usize,
+    /// Hosts that came in the last night, that went, and that have no run of it; and their total numbers.
+    hosts_come: Vec<u32>,
+    hosts_gone: Vec<u32>,
+    hosts_unseen: Vec<u32>,
+    of_changes: [usize; 3],
 }
 
 #[derive(Serialize)]
@@ -172,16 +190,29 @@ impl Document {
         let tables = TABLES.iter().filter_map(|of| table(of.table.name, rollup, &links, &mut texts)).collect();
         let groups = rollup.groups.iter().map(|of| group(of, &mut texts)).collect();
         let runs = runs(rollup, &links, &mut texts);
+        let (lines, of_lines) = nights::lines(rollup, &mut texts);
+        let night = rollup.last_night.as_ref().map(|night| (texts.add(&night.day), night.runs, night.hosts));
         let fleet = Fleet {
             by: texts.add(&rollup.by.join(", ")),
             version: texts.add(&rollup.heaplake_version),
             runs: rollup.groups.iter().map(|group| group.runs.len()).sum(),
             hosts: hosts(rollup.groups.iter().flat_map(|group| &group.runs)),
             clusters: rollup.clusters.len(),
+            lines: of_lines,
+            night,
+            conditions: conditions(&rollup.conditions).iter().map(|text| texts.add_within(text, 300)).collect(),
             remarks: contents::remarks(&rollup.remarks, &mut texts),
         };
-        Self { fleet, texts: texts.into_list(), groups, clusters, tables, runs }
+        Self { fleet, texts: texts.into_list(), groups, clusters, lines, tables, runs }
     }
+}
+
+/// The conditions on the runs, in words.
+fn conditions(of: &Conditions) -> Vec<String> {
+    let times = [("since", &of.since), ("before", &of.before)];
+    let times = times.into_iter().filter_map(|(word, time)| Some(format!("{word} {}", time.as_ref()?)));
+    let releases = of.releases.iter().map(|release| format!("release {release}"));
+    times.chain(releases).chain(of.labels.iter().map(|label| format!("label {label}"))).collect()
 }
 
 fn hosts<'a>(runs: impl Iterator<Item = &'a RolledRun>) -> usize {
@@ -209,6 +240,9 @@ fn group(of: &Group, texts: &mut Texts) -> OneGroup {
 }
 
 fn cluster(of: &Cluster, links: &Links<'_>, texts: &mut Texts) -> OneCluster {
+    let mut some = |hosts: &[String]| hosts.iter().take(HOSTS).map(|host| texts.add(host)).collect();
+    let (hosts_come, hosts_gone) = (some(&of.hosts_come), some(&of.hosts_gone));
+    let hosts_unseen = some(&of.hosts_unseen);
     let run = |path: &String, texts: &mut Texts| (texts.add_within(path, 300), links.to(path, texts));
     OneCluster {
         signature: texts.add_within(&of.signature, 600),
@@ -220,6 +254,13 @@ fn cluster(of: &Cluster, links: &Links<'_>, texts: &mut Texts) -> OneCluster {
         runs: of.runs.iter().take(10).map(|path| run(path, texts)).collect(),
         median: of.median_bytes,
         max: of.max_bytes,
+        seen: of.captured_at_us.map(|seen| seen.map(|time| time / 1000)),
+        is_new: of.is_new,
+        night_runs: of.last_night_runs,
+        hosts_come,
+        hosts_gone,
+        hosts_unseen,
+        of_changes: [&of.hosts_come, &of.hosts_gone, &of.hosts_unseen].map(Vec::len),
     }
 }
 

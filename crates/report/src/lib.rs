@@ -21,6 +21,7 @@ mod findings;
 pub mod fleet;
 pub mod holders;
 pub mod lifetimes;
+mod nights;
 pub mod old_objects;
 pub mod page;
 mod report;

@@ -17,6 +17,7 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   heaplake analyze Heap.heapsnapshot --out lake
   heaplake analyze nightly/ --out lake --release 2.4.1 --label host=web7
+  heaplake analyze nightly/ --out lake --release '{folder}' --label 'host={stem}' --summary
   heaplake analyze 'snapshots/*.heapsnapshot.zst' --out lake --memory 2GiB
   heaplake analyze service.nettrace --out lake --walk 2
   zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
@@ -128,7 +129,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
     if !telling.ending.quiet {
-        inputs::left_out(&arguments.inputs, Wanted::Snapshots).iter().for_each(|line| log::note(line));
+        inputs::left_out(&arguments.inputs, Wanted::Snapshots, &placement.options())
+            .iter()
+            .for_each(|line| log::note(line));
     }
     let of = |input: &Input| {
         let tables = arguments.tables.of(input);

@@ -13,7 +13,7 @@ use crate::inputs::Unusable;
 use crate::metrics;
 use crate::metrics::tally::{Tally, log_outcome};
 use crate::print::terminal::Look;
-use crate::print::{self, summary};
+use crate::print::{self, failures, summary};
 use crate::progress::{Display, Mode};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
@@ -75,9 +75,8 @@ impl Batch<'_> {
                 Requested { name, request: Err(diagnostic) }
             }
             Ok(input) => {
-                let options = options(&input);
-                let request = request(input, (placement, resources, trust), options);
-                Requested { name: request.input.name(), request: Ok(request) }
+                let (name, options) = (input.name(), options(&input));
+                Requested { name, request: request(input, (placement, resources, trust), options) }
             }
         });
         let requests: Vec<Requested> = requests.collect();
@@ -94,11 +93,15 @@ impl Batch<'_> {
     }
 }
 
-fn request(input: Input, (placement, resources, trust): (&Placement, &Resources, Trust), options: Options) -> Request {
-    Request {
+fn request(
+    input: Input,
+    (placement, resources, trust): (&Placement, &Resources, Trust),
+    options: Options,
+) -> Result<Request, Diagnostic> {
+    Ok(Request {
+        release: placement.release(&input)?,
         input,
         lake: placement.out.clone(),
-        release: placement.release.clone(),
         snapshot: placement.snapshot.clone(),
         hash: None,
         options,
@@ -108,7 +111,7 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
         resume: placement.resume,
         force: placement.force,
         allow_bomb: trust.allow_bomb,
-    }
+    })
 }
 
 /// Makes a run, and its page if it is wanted.
@@ -136,13 +139,14 @@ pub(super) fn work_through(
     (cancel, ending, mut catalogue): (&AtomicBool, &Ending, Cataloguing<'_>),
     mut done: impl FnMut(&str, &Outcome),
 ) -> Done {
-    let Ending { quiet, json, .. } = *ending;
+    let Ending { quiet, json, summary, .. } = *ending;
+    let in_full = summary || requests.len() == 1;
     let mode = Mode::choose(quiet);
     // One bar for all inputs where several bars would be drawn at a time.
     let bar = (mode == Mode::Bars && concurrency.is_wanted).then(|| Display::new(mode, "all inputs"));
     let mode_of_each = if bar.is_some() { Mode::Quiet } else { mode };
     bar.iter().for_each(|bar| bar.begin("", requests.len() as u64));
-    let mut telling = Told { code: 0, reports: Vec::new(), tally: Tally::begin(), mode, quiet, json };
+    let mut telling = Told { code: 0, reports: Vec::new(), tally: Tally::begin(), mode, quiet, json, in_full };
     let tell = |name: String, result: Result<Outcome, Diagnostic>| {
         if let Ok(outcome) = &result {
             done(&name, outcome);
@@ -167,6 +171,8 @@ struct Told {
     mode: Mode,
     quiet: bool,
     json: bool,
+    /// Whether to print the summary of each run, not a line.
+    in_full: bool,
 }
 
 impl Told {
@@ -179,7 +185,7 @@ impl Told {
                     log_outcome(&visible(&name), &outcome);
                 }
                 if !self.quiet && !self.json {
-                    present(&name, &outcome);
+                    present(&name, &outcome, self.in_full);
                 }
                 if self.json {
                     self.reports.push(Report::done(name, outcome));
@@ -203,7 +209,7 @@ impl Told {
         if json {
             print::json(&reports)?;
         } else if !quiet && tally.inputs() > 1 {
-            print::text(&format!("\n{}\n", tally.line()));
+            print::text(&format!("\n{}\n{}", tally.line(), failures::text(&tally, &Look::stdout())));
         }
         tally.log();
         let written = ending
@@ -287,12 +293,15 @@ impl Report {
     }
 }
 
-fn present(input: &str, outcome: &Outcome) {
+/// Prints the summary of a run, or a line about it.
+fn present(input: &str, outcome: &Outcome, in_full: bool) {
     let place = outcome.place.display();
     let text = if outcome.unchanged {
         format!("{input}: in the lake already, nothing to do ({place}); --force replaces it\n")
-    } else {
+    } else if in_full {
         summary::text(&outcome.run, &outcome.place, &Look::stdout())
+    } else {
+        summary::line(input, &outcome.run, &outcome.place)
     };
     print::text(&text);
 }

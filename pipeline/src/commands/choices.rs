@@ -1,14 +1,15 @@
 //! Arguments that several commands share.
 
+use super::templates;
 use crate::diagnostic::Diagnostic;
 use crate::engine::request::Resume;
-use crate::inputs;
 use crate::memory::{Size, default_budget};
 use crate::name_rules;
 use clap::Args;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::text::quoted;
 use heaplake_kit::{Budget, Context, Progress, storage, threads};
 use heaplake_lake::{named, output_file};
 use heaplake_names::{Normaliser, Runtime};
@@ -61,8 +62,10 @@ pub(crate) struct Placement {
     #[arg(long, value_name = "LAKE")]
     pub out: PathBuf,
     /// Release of the inputs
-    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
-    pub release: String,
+    ///
+    /// Placeholders are filled as in --label: --release '{folder}' for files such as 2.4.1/web7.heapsnapshot.
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = release)]
+    release: String,
     /// Name of the run [default: file name and hash]
     ///
     /// Only for a single input. By default, the name is the file name with the first digits of a hash of the content.
@@ -70,9 +73,9 @@ pub(crate) struct Placement {
     pub snapshot: Option<String>,
     /// Label of the run, such as host=web7; may be given again
     ///
-    /// In the value, {stem} is the name of the input without its endings, and {folder} the name of its folder:
-    /// host={folder} for files such as web7/monday.heapsnapshot.
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    /// In the value, {stem} is the name of the input without its endings, and {folder} (or {parent}) the name of its
+    /// folder: host={folder} for files such as web7/monday.heapsnapshot.
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label_template)]
     labels: Vec<(String, String)>,
     /// Replace existing runs in the lake
     #[arg(long)]
@@ -89,17 +92,26 @@ pub(crate) struct Placement {
 impl Placement {
     /// Labels of the run of an input, by key.
     pub(crate) fn labels(&self, input: &Input) -> BTreeMap<String, String> {
-        let filled = |value: &str| value.replace("{stem}", &inputs::stem(input)).replace("{folder}", &folder(input));
-        self.labels.iter().map(|(key, value)| (key.clone(), filled(value))).collect()
+        self.labels.iter().map(|(key, value)| (key.clone(), templates::filled(value, input))).collect()
     }
-}
 
-/// Name of the folder of an input; empty for standard input.
-fn folder(input: &Input) -> String {
-    let Input::File(path) = input else { return String::new() };
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let folder = path.parent().and_then(Path::file_name);
-    folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    /// Release of the run of an input. Fails if it is no name of a folder.
+    pub(crate) fn release(&self, input: &Input) -> Result<String, Diagnostic> {
+        let filled = templates::filled(&self.release, input);
+        name(&filled).map_err(|problem| {
+            let cause = format!("{}: the release {filled:?} of --release {}: {problem}", input.name(), self.release);
+            Diagnostic::failed(cause, "name the release, or rename the file or its folder")
+        })
+    }
+
+    /// Options of another command that puts its runs into the same lake, with the same release and labels.
+    pub(crate) fn options(&self) -> String {
+        let release = (self.release != "none").then(|| ["--release".to_owned(), quoted(&self.release)]);
+        let label = |(key, value): &(String, String)| ["--label".to_owned(), quoted(&format!("{key}={value}"))];
+        let out = ["--out".to_owned(), quoted(&self.out.to_string_lossy())];
+        let words = [out].into_iter().chain(release).chain(self.labels.iter().map(label));
+        words.flatten().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Output besides tables.
@@ -127,6 +139,9 @@ pub(crate) struct Ending {
     /// collector of a scheduler. The file is replaced atomically when the last input is done.
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
+    /// With several inputs: print the summary of each, not a line
+    #[arg(long)]
+    pub summary: bool,
     /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
@@ -356,6 +371,17 @@ pub(super) fn run_named() -> impl TypedValueParser<Value = PathBuf> {
 /// Parses a glob pattern.
 pub(super) fn pattern(text: &str) -> Result<String, String> {
     glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Parses a release, a name that may have placeholders.
+fn release(text: &str) -> Result<String, String> {
+    templates::check(text).and_then(|()| name(text))
+}
+
+/// Parses a label whose value may have placeholders.
+fn label_template(text: &str) -> Result<(String, String), String> {
+    let (key, value) = label(text)?;
+    templates::check(&value).map(|()| (key, value))
 }
 
 /// Parses a label.

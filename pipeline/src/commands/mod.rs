@@ -23,6 +23,7 @@ mod replay;
 mod report;
 mod show;
 mod sql;
+mod templates;
 mod top;
 mod track;
 pub mod trend;
@@ -69,6 +70,11 @@ struct Cli {
     /// With json, each stage, run and error is one JSON object on a line, with its time.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     log_format: log::Format,
+    /// Print a line for each finished stage
+    ///
+    /// Where standard error is a terminal, there are bars instead.
+    #[arg(long, short, global = true)]
+    verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,13 +91,13 @@ enum Command {
     Plan(plan::Arguments),
     /// List the runs of a lake
     Ls(lake::ls::Arguments),
-    /// Work on a lake as a whole: list, verify, drop and merge its runs
+    /// Work on a lake as a whole: list, verify, drop, label and merge its runs
     Lake(lake::Arguments),
     /// Compare runs: growth, its holders, and its significance
     Diff(Box<diff::Arguments>),
     /// Follow a series of runs: growth, its rate, and its start
     Trend(Box<trend::Arguments>),
-    /// Sum up all runs of a lake: the numbers of a fleet
+    /// Sum up the runs of a lake: the numbers of a fleet
     Fleet(fleet::Arguments),
     /// Query all runs of a lake in SQL
     Sql(Box<sql::Arguments>),
@@ -136,7 +142,7 @@ pub fn start() -> ExitCode {
 /// Runs a parsed command line; returns the exit code of the process.
 fn run(cli: Cli, quiet: bool) -> ExitCode {
     terminal::choose(cli.color);
-    log::start(cli.log_format, quiet);
+    log::start(cli.log_format, quiet, cli.verbose);
     batch::end_with_signals();
     #[cfg(feature = "stores")]
     heaplake_stores::install();

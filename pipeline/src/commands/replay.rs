@@ -121,7 +121,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
     if !telling.ending.quiet {
-        inputs::left_out(&arguments.inputs, Wanted::Traces).iter().for_each(|line| log::note(line));
+        inputs::left_out(&arguments.inputs, Wanted::Traces, &placement.options())
+            .iter()
+            .for_each(|line| log::note(line));
     }
     let given = arguments.symbols.find(&[], resources.effort.memory(), telling.ending.quiet)?;
     let options = ReplayOptions {

@@ -78,6 +78,10 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
 fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Diagnostic> {
     match difference(&run, &request.options) {
         None => Ok(Outcome { place, run, unchanged: true, stages: Vec::new() }),
+        Some(difference) if difference == LABELS => Err(Diagnostic {
+            advice: "heaplake lake label changes the labels of a run; --force replaces it".to_owned(),
+            ..taken(&place, &difference)
+        }),
         Some(difference) => Err(taken(&place, &difference)),
     }
 }
@@ -86,6 +90,9 @@ fn taken(place: &Path, difference: &str) -> Diagnostic {
     let cause = format!("{}: a run stands here that differs in {difference}", place.display());
     Diagnostic::failed(cause, "give --force to replace it, or another --snapshot name")
 }
+
+/// The difference of a run with other labels.
+const LABELS: &str = "its labels";
 
 /// Describes the difference between a run and these options.
 fn difference(run: &Run, options: &Options) -> Option<String> {
@@ -103,7 +110,7 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     let others = [
         (old.symbols() != new.symbols(), "--symbols"),
         (old.names() != new.names(), "--names"),
-        (old.labels() != new.labels(), "its labels"),
+        (old.labels() != new.labels(), LABELS),
     ];
     differs.or_else(|| others.into_iter().find_map(|(differs, option)| differs.then(|| option.to_owned())))
 }

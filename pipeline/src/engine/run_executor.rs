@@ -47,7 +47,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     let place = request.snapshot.as_ref().map(|name| Place::take(&request.lake, &request.release, name)).transpose()?;
     place.iter().try_for_each(Place::refuse_replaced)?;
     let mut workplace = Workplace::take(request, cancel)?;
-    let display = Display::new(mode, &inputs::stem(&request.input));
+    let display = Display::named(mode, &inputs::stem(&request.input), &request.input.name());
     display.resuming(workplace.journal.done().len());
     let scratch = match workplace.journal.is_kept() {
         true => &workplace.scratch,

@@ -39,6 +39,8 @@ pub(crate) fn text(rollup: &Rollup, now: f64) -> String {
     clusters("heaplake_fleet_cluster_median_bytes", "Median of what it holds in them.", "bytes", &|cluster| {
         cluster.median_bytes
     });
+    let new = "1 if all its runs are of the last night, and there are runs before.";
+    clusters("heaplake_fleet_cluster_new", new, "", &|cluster| i64::from(cluster.is_new == Some(true)));
     out.one("heaplake_fleet_missed_runs", "Runs of the lake that could not be read.", "", rollup.missed.len());
     out.one("heaplake_fleet_end_timestamp_seconds", "When the rollup was made.", "seconds", now);
     out.end()

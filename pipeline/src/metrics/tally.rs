@@ -19,6 +19,8 @@ pub(crate) struct Tally {
     pub(crate) unchanged: u64,
     /// Failed inputs, by kind of failure.
     pub(crate) failed: BTreeMap<Kind, u64>,
+    /// Cause and advice of the first failure of each kind.
+    pub(crate) first: BTreeMap<Kind, (String, String)>,
     /// Inputs not started because of an interrupt.
     pub(crate) not_started: u64,
     /// Stored bytes of the inputs that became runs.
@@ -41,6 +43,7 @@ impl Tally {
             committed: 0,
             unchanged: 0,
             failed: BTreeMap::new(),
+            first: BTreeMap::new(),
             not_started: 0,
             input_bytes: 0,
             peak_rss_bytes: None,
@@ -72,6 +75,8 @@ impl Tally {
     /// Counts a failed input.
     pub(crate) fn fail(&mut self, diagnostic: &Diagnostic) {
         *self.failed.entry(diagnostic.kind()).or_default() += 1;
+        let Diagnostic { cause, advice, .. } = diagnostic;
+        self.first.entry(diagnostic.kind()).or_insert_with(|| (cause.clone(), advice.clone()));
     }
 
     /// Seconds since the batch began.

@@ -4,7 +4,8 @@ use super::terminal::Look;
 use heaplake_kit::text::{count, size, visible};
 use heaplake_lake::catalogue::Indexed;
 use heaplake_lake::strangers::{Left, Strangers};
-use heaplake_lake::upkeep::drop::Plan;
+use heaplake_lake::upkeep::drop;
+use heaplake_lake::upkeep::label::{Plan, Planned};
 use heaplake_lake::upkeep::merge::{self, Merged};
 use heaplake_lake::upkeep::verify::{Status, Verified};
 use std::fmt::Write;
@@ -82,7 +83,7 @@ fn strangers(Strangers { foreign, left }: &Strangers) -> String {
 }
 
 /// Text of the dropped runs, and the reasons why others stay.
-pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
+pub fn dropped(plan: &drop::Plan, dry_run: bool, look: &Look) -> String {
     let mut out = String::new();
     let going = plan.runs.iter().filter(|run| dry_run || run.dropped);
     let (mut runs, mut bytes) = (0, 0_u64);
@@ -110,6 +111,40 @@ pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
         }
     }
     out
+}
+
+/// Text of the changed labels, and the reasons why others stay.
+pub fn labelled(plan: &Plan, dry_run: bool, look: &Look) -> String {
+    let mut out = String::new();
+    let changing: Vec<&Planned> = plan.runs.iter().filter(|run| dry_run || run.changed).collect();
+    for run in &changing {
+        let word = look.painted(if dry_run { "would change" } else { "changed" }, "33");
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{word}  {}  {}", shown(&run.path), visible(&changes(run)));
+    }
+    let total = number(changing.len(), "run");
+    let _ = match dry_run {
+        true => writeln!(out, "{total} would change; nothing is changed without --yes"),
+        false => writeln!(out, "{total} changed"),
+    };
+    if plan.unchanged > 0 {
+        let _ = writeln!(out, "{} already like that", number(plan.unchanged, "run"));
+    }
+    for path in &plan.kept_damaged {
+        let _ = writeln!(out, "stays  {}: its run.json is damaged", shown(path));
+    }
+    out
+}
+
+/// What changes in a run, such as `stage=canary (was test), hots removed`.
+fn changes(run: &Planned) -> String {
+    let set = run.after.iter().filter_map(|(name, value)| match run.before.get(name) {
+        Some(before) if before == value => None,
+        Some(before) => Some(format!("{name}={value} (was {before})")),
+        None => Some(format!("{name}={value}")),
+    });
+    let removed = run.before.keys().filter(|name| !run.after.contains_key(*name));
+    set.chain(removed.map(|name| format!("{name} removed"))).collect::<Vec<_>>().join(", ")
 }
 
 /// Text of the outcome of merging other lakes.

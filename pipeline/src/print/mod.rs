@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod comparison;
 pub mod contents;
+pub(crate) mod failures;
 pub mod gates;
 pub mod lake;
 pub mod list;

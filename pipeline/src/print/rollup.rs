@@ -4,8 +4,9 @@ use super::subjects::{Lines, NAME, amount};
 use super::terminal::Look;
 use heaplake_compare::rollup::Answer;
 use heaplake_kit::text::{count, visible};
+use heaplake_lake::moment;
 use heaplake_schemas::diff::is_size;
-use heaplake_schemas::rollup::{Brief, Cluster, Group, TopRow};
+use heaplake_schemas::rollup::{Brief, Cluster, Conditions, Group, Night, TopRow};
 
 /// Rows of a table.
 const ROWS: usize = 5;
@@ -26,6 +27,11 @@ pub fn text(answer: &Answer, look: &Look) -> String {
         answer.rollup.by.join(" and "),
         answer.updated_groups
     ));
+    conditions(&answer.rollup.conditions, &mut lines);
+    if let Some(Night { day, runs, hosts }) = &answer.rollup.last_night {
+        let on = if *hosts == 0 { String::new() } else { format!(" on {}", counted(*hosts, "host")) };
+        lines.line(&format!("last night: {day} (UTC), the day of the newest run, with {}{on}", counted(*runs, "run")));
+    }
     if !answer.rollup.clusters.is_empty() {
         lines.line(&format!("\n{}", look.painted("runs with the same culprit", "1")));
     }
@@ -44,6 +50,19 @@ fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
+/// The conditions on the runs.
+fn conditions(of: &Conditions, lines: &mut Lines<'_>) {
+    if of.is_empty() {
+        return;
+    }
+    let times = [("since", &of.since), ("before", &of.before)];
+    let times = times.into_iter().filter_map(|(word, time)| Some(format!("{word} {}", time.as_ref()?)));
+    let releases = of.releases.iter().map(|release| format!("release {release}"));
+    let labels = of.labels.iter().map(|label| format!("label {label}"));
+    let all: Vec<String> = times.chain(releases).chain(labels).collect();
+    lines.line(&format!("only runs: {}", visible(&all.join(", "))));
+}
+
 fn cluster(cluster: &Cluster, lines: &mut Lines<'_>) {
     let hosts = match cluster.hosts.len() {
         0 => String::new(),
@@ -56,6 +75,29 @@ fn cluster(cluster: &Cluster, lines: &mut Lines<'_>) {
         let named: Vec<&str> = cluster.hosts.iter().take(HOSTS).map(String::as_str).collect();
         let named = lines.look.fit(&format!("{}{more}", named.join(", ")), 15, NAME);
         lines.line(&format!("               {named}"));
+    }
+    nights(cluster, lines);
+}
+
+/// When a cluster was seen, and what the last night changed in it.
+fn nights(of: &Cluster, lines: &mut Lines<'_>) {
+    let Some([first, last]) = of.captured_at_us.map(|seen| seen.map(moment::text)) else { return };
+    let new = match of.is_new {
+        Some(true) => "new in the last night".to_owned(),
+        _ => format!("{} in the last night", counted(of.last_night_runs, "run")),
+    };
+    let new = lines.look.painted(&new, if of.is_new == Some(true) { "31" } else { "0" });
+    lines.line(&format!("               first seen {first}, last seen {last}; {new}"));
+    for (words, hosts) in
+        [("came", &of.hosts_come), ("went", &of.hosts_gone), ("without a run that night", &of.hosts_unseen)]
+    {
+        if !hosts.is_empty() {
+            let more = if hosts.len() > HOSTS { ", ..." } else { "" };
+            let named: Vec<&str> = hosts.iter().take(HOSTS).map(String::as_str).collect();
+            let text = format!("{} {words}: {}{more}", counted(hosts.len(), "host"), named.join(", "));
+            let text = lines.look.fit(&text, 15, NAME);
+            lines.line(&format!("               {text}"));
+        }
     }
 }
 

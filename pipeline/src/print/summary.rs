@@ -4,7 +4,8 @@ use super::replay_summary;
 use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, middle, quoted, shorten, size, visible};
 use heaplake_schemas::classes;
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::replay::Coverage;
 use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, LargeObject, PATH_HEAD, Run, Step};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -21,6 +22,26 @@ pub fn text(run: &Run, place: &Path, look: &Look) -> String {
     // Writing into a string cannot fail.
     let _ = write(run, place, look, &mut out);
     out
+}
+
+/// Line about the run of an input in this folder.
+pub fn line(input: &str, run: &Run, place: &Path) -> String {
+    let summary = &run.summary;
+    let amounts = match run.replay.as_ref().map(|replay| &replay.metadata) {
+        Some(of) if of.coverage == Coverage::Weighted => {
+            format!("{} samples, {}", count(of.sampled_count), size(of.estimated_bytes))
+        }
+        Some(of) => format!("{} allocations, {}", count(of.allocated_count), size(of.allocated_bytes)),
+        None => format!("{} nodes, {}", count(summary.node_count), size(summary.shallow_bytes)),
+    };
+    let of = |severity: Severity| summary.findings.iter().filter(|finding| finding.severity == severity).count();
+    let found = [Severity::High, Severity::Medium, Severity::Low].map(|severity| (of(severity), severity.name()));
+    let found = found.iter().filter(|(number, _)| *number > 0);
+    let found: Vec<String> = found.map(|(number, name)| format!("{} {name}", count(*number as u64))).collect();
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let partial = if summary.partial.is_some() { "PARTIAL  " } else { "" };
+    let (input, place) = (visible(input), visible(&place.display().to_string()));
+    format!("{input}: {partial}{amounts}  findings: {found}  {:.1} s  {place}\n", summary.wall_seconds)
 }
 
 fn write(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {

@@ -220,6 +220,9 @@ def _parser() -> argparse.ArgumentParser:
     output("--json", action="store_true", help="print the manifest as JSON")
     output("--log-format", choices=("text", "json"), default="text", help="of standard error")
     output("--color", help=argparse.SUPPRESS)
+    # A task is a line anyway, without its stages.
+    for names in (("--summary",), ("-v", "--verbose")):
+        output(*names, action="store_true", help=argparse.SUPPRESS)
     return parser
 
 

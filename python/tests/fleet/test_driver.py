@@ -107,7 +107,7 @@ def test_a_committed_run_is_in_this_lake(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_options_are_those_of_analyze() -> None:
     """Each option of `analyze` is handed on, has a meaning of its own here, or is refused."""
     found = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", heaplake._binary.run(["analyze", "--help"]), re.MULTILINE))
-    own = {"out", "memory", "threads", "quiet", "json", "color", "log-format", "help"}
+    own = {"out", "memory", "threads", "quiet", "json", "summary", "color", "log-format", "verbose", "help"}
     refused = {name.replace("_", "-") for name in _cli._OF_ONE_PROCESS}
     assert found == {*_cli.OPTIONS, *_cli.FLAGS, *own, *refused}
     text = heaplake._binary.run(["fleet", "analyze", "--help"])

@@ -1,10 +1,12 @@
 //! Clusters of runs dominated by the same finding.
 //!
 //! Findings are equal across runs if rule, class and holding path are equal. A finding's usual size is the 10 %
-//! quantile over all runs of a format (0 for a run without it) and is subtracted; findings of heap-wide waste are
-//! ignored. A run is dominated by the finding with the most bytes left, if these are at least 1 / [`SHARE`] of its
+//! quantile over all runs of a format (0 for a run without it) and is subtracted; that of a finding which nearly all
+//! runs of each release have is larger ([`Ordinary`]). Findings of heap-wide waste are ignored. A run is dominated by the finding with the most bytes left, if these are at least 1 / [`SHARE`] of its
 //! heap. Runs dominated by the same finding form a cluster.
 
+use super::nights;
+use super::ordinary::Ordinary;
 use crate::statistics::{median, quantile};
 use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::{Reader, value};
@@ -60,9 +62,9 @@ pub(super) fn find(
     for group in groups.iter().filter(|group| rows(group).is_some()) {
         formats.entry(&group.format).or_default().read(group, &folder(group))?;
     }
-    let mut clusters = Vec::new();
+    let (begin, mut clusters) = (nights::begin(groups), Vec::new());
     for (format, of) in &formats {
-        clusters.extend(of.clusters(format));
+        clusters.extend(of.clusters(format, begin));
     }
     clusters.sort_by_key(|cluster: &Cluster| (std::cmp::Reverse(cluster.runs.len()), cluster.fingerprint.clone()));
     Ok(clusters)
@@ -93,14 +95,15 @@ impl<'a> Format<'a> {
         Ok(())
     }
 
-    fn clusters(&self, format: &str) -> Vec<Cluster> {
+    /// The clusters; `begin` is when the last night began.
+    fn clusters(&self, format: &str, begin: Option<i64>) -> Vec<Cluster> {
         let mut members: BTreeMap<u64, Vec<(i64, usize)>> = BTreeMap::new();
         for (run, leader) in self.leaders().into_iter().enumerate() {
             let Some((print, bytes)) = leader else { continue };
             members.entry(print).or_default().push((bytes, run));
         }
         members.retain(|_, runs| runs.len() >= FEWEST);
-        members.into_iter().map(|(print, runs)| self.cluster(format, print, runs)).collect()
+        members.into_iter().map(|(print, runs)| self.cluster((format, begin), print, runs)).collect()
     }
 
     /// The finding that dominates each run: fingerprint and bytes.
@@ -111,9 +114,10 @@ impl<'a> Format<'a> {
             all.extend(found.iter().map(|(_, bytes)| *bytes));
             all.sort_unstable();
             let usual = quantile(&all, USUAL);
+            let ordinary = Ordinary::of(&self.runs, found);
             for &(run, bytes) in found {
-                let excess = bytes - usual;
                 let heap = i64::try_from(self.runs[run].bytes).unwrap_or(i64::MAX);
+                let excess = bytes - usual.max(ordinary.map_or(0, |ordinary| ordinary.most(heap)));
                 if excess > 0 && excess >= heap / SHARE && leaders[run].is_none_or(|(most, ..)| excess > most) {
                     leaders[run] = Some((excess, print, bytes));
                 }
@@ -122,7 +126,7 @@ impl<'a> Format<'a> {
         leaders.into_iter().map(|leader| leader.map(|(_, print, bytes)| (print, bytes))).collect()
     }
 
-    fn cluster(&self, format: &str, print: u64, mut members: Vec<(i64, usize)>) -> Cluster {
+    fn cluster(&self, (format, begin): (&str, Option<i64>), print: u64, mut members: Vec<(i64, usize)>) -> Cluster {
         members.sort_unstable_by_key(|&(bytes, run)| (std::cmp::Reverse(bytes), run));
         let runs: Vec<&RolledRun> = members.iter().map(|(_, run)| self.runs[*run]).collect();
         let mut bytes: Vec<i64> = members.iter().map(|(bytes, _)| *bytes).collect();
@@ -134,7 +138,7 @@ impl<'a> Format<'a> {
             texts.dedup();
             texts
         };
-        Cluster {
+        let mut cluster = Cluster {
             format: format.to_owned(),
             signature: self.signatures.get(&print).cloned().unwrap_or_default(),
             fingerprint: format!("{print:016x}"),
@@ -144,6 +148,9 @@ impl<'a> Format<'a> {
             median_bytes: median(&bytes),
             max_bytes: bytes.last().copied().unwrap_or(0),
             captured_at_us: times().min().zip(times().max()).map(|(first, last)| [first, last]),
-        }
+            ..Cluster::default()
+        };
+        nights::describe(&mut cluster, &runs, &self.runs, begin);
+        cluster
     }
 }

@@ -5,10 +5,12 @@ use crate::sides::{COMPARED, Key, Notes, Side, Sides, host, settle};
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::entry::Entry;
-use heaplake_lake::selection::{self, Selection};
+use heaplake_lake::moment;
+use heaplake_lake::selection;
+use heaplake_lake::upkeep::choice::Choice;
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::comparison::Missed;
-use heaplake_schemas::rollup::{Group, RolledRun, Rollup};
+use heaplake_schemas::rollup::{Conditions, Group, RolledRun, Rollup};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,30 +50,35 @@ struct Found {
     founds: Vec<selection::FoundRun>,
 }
 
-/// Groups the runs of a lake, except known damaged ones. Runs described by an earlier rollup are not read again.
+/// Groups the chosen runs of a lake, except known damaged ones. Runs described by an earlier rollup are not read again.
 ///
 /// # Errors
 /// [`CompareError`] also if no run can be summed up.
 pub(super) fn find(
-    lake: &Path,
+    (lake, choice): (&Path, &Choice),
     by: &[Key],
     earlier: &Rollup,
     known_damaged: &BTreeMap<PathBuf, String>,
 ) -> Result<Groups, CompareError> {
     let known: FxHashMap<(&str, &str), &RolledRun> =
         earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
-    let selection::Runs { found, damaged, gone } = selection::runs_like(lake, &Selection::default(), COMPARED)?;
+    let selection::Runs { found, damaged, gone } = selection::runs_like(lake, &choice.selection, COMPARED)?;
     let mut notes = Notes::default();
     damaged.iter().for_each(|(path, problem)| notes.miss(path, problem));
     gone.iter().for_each(|path| notes.dropped(path));
     let mut groups: BTreeMap<Common, Found> = BTreeMap::new();
     for found in found {
+        if !choice.takes(&found.place, &found.run)? {
+            continue;
+        }
         if let Some(problem) = known_damaged.get(&found.place) {
             notes.miss(&found.place, problem);
             continue;
         }
         // A run is held only while its group is computed: there may be more runs than file descriptors.
-        let Some((found, missing)) = settle(found, &|_| true, None, &mut notes) else { continue };
+        let place = found.place.clone();
+        let takes = |run: &Entry| choice.takes(&place, run).unwrap_or(true);
+        let Some((found, missing)) = settle(found, &takes, None, &mut notes) else { continue };
         if found.run.schema_version < WITH_FINGERPRINTS {
             let (version, path) = (found.run.schema_version, found.place.display());
             notes
@@ -103,10 +110,29 @@ pub(super) fn find(
     Ok(Groups { groups: groups.into_iter().map(|(common, found)| group(common, found)).collect(), notes })
 }
 
-/// Refuses a lake without any run, damaged or not, before a folder for its rollup is created.
-pub(super) fn refuse_empty(lake: &Path) -> Result<(), CompareError> {
+/// Refuses a lake without any run that may be chosen, damaged or not, before a folder for its rollup is created.
+pub(super) fn refuse_empty(lake: &Path, choice: &Choice) -> Result<(), CompareError> {
     let selection::Places { places, damaged } = selection::places(lake)?;
-    if places.is_empty() && damaged.is_empty() { Err(nothing(lake)) } else { Ok(()) }
+    if places.is_empty() && damaged.is_empty() {
+        return Err(nothing(lake));
+    }
+    if choice.is_empty() {
+        return Ok(());
+    }
+    let selection::Runs { found, damaged, .. } = selection::runs_like(lake, &choice.selection, COMPARED)?;
+    if !damaged.is_empty() || found.iter().any(|found| choice.takes(&found.place, &found.run).unwrap_or(true)) {
+        return Ok(());
+    }
+    let unmet = if found.is_empty() { selection::runs(lake)?.unmet(&choice.selection) } else { None };
+    let cause = format!("{}: {}", lake.display(), unmet.as_deref().unwrap_or("no run is like that"));
+    Err(CompareError::refused(cause, "heaplake ls LAKE lists the runs, with the same options"))
+}
+
+/// Describes the conditions on the runs.
+pub(super) fn conditions(choice: &Choice) -> Conditions {
+    let [releases, labels] = choice.selection.patterns();
+    let [since, before] = [choice.since, choice.before].map(|time| time.map(moment::text));
+    Conditions { since, before, releases, labels }
 }
 
 fn nothing(lake: &Path) -> CompareError {

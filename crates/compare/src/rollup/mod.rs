@@ -1,8 +1,10 @@
-//! `heaplake fleet rollup`: sums up all runs of a lake by group, table by table, and clusters runs by dominating
+//! `heaplake fleet rollup`: sums up the runs of a lake by group, table by table, and clusters runs by dominating
 //! finding.
 //!
 //! * Computes: for each group of runs and each fingerprint of a table the number of runs and hosts with the row,
 //!   quantiles of its measures, the worst run, first and last capture time; and [`clusters`] of runs.
+//! * Choice: conditions on the runs are recorded. Under other conditions the rollup is made anew; a group of the same
+//!   runs, and the rows of runs that both have, are the same under any conditions, and reused.
 //! * Incremental: a group with unchanged runs is reused. For other groups only the tables of new runs are read: the
 //!   rows of known runs are kept in one file per table, without texts ([`crate::rows::kept`]).
 //! * Resident memory: see [`crate::rows`]; 24 bytes per new fingerprint of a table.
@@ -15,6 +17,8 @@
 mod answer;
 mod clusters;
 mod groups;
+mod nights;
+mod ordinary;
 mod place;
 mod row;
 mod signatures;
@@ -29,6 +33,7 @@ use crate::sides::{Key, Notes, is_compared};
 use groups::UnsummedGroup;
 use heaplake_kit::Context;
 use heaplake_lake::selection::FoundRun as Run;
+use heaplake_lake::upkeep::choice::Choice;
 use heaplake_lake::{nearest, whole};
 use heaplake_schemas::rollup::{Group, Rollup, TABLES};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
@@ -44,6 +49,8 @@ const BEGINNINGS: u32 = 50;
 pub struct Request<'a> {
     /// The lake.
     pub lake: &'a Path,
+    /// Which of its runs.
+    pub choice: &'a Choice,
     /// Keys by which its runs are grouped.
     pub by: &'a [Key],
     /// Whether unreadable runs may be missed.
@@ -58,7 +65,7 @@ pub struct Request<'a> {
 pub fn roll(request: &Request<'_>, context: &Context<'_>) -> Result<Answer, CompareError> {
     let lake = request.lake;
     nearest::check_lake(lake).map_err(|(cause, advice)| CompareError::refused(cause, advice))?;
-    groups::refuse_empty(lake)?;
+    groups::refuse_empty(lake, request.choice)?;
     let place = Place::open(request.folder)?;
     let by: Vec<String> = request.by.iter().map(ToString::to_string).collect();
     let (earlier, made, damaged) = (place.earlier(&by), BTreeMap::new(), BTreeMap::new());
@@ -71,11 +78,13 @@ pub fn roll(request: &Request<'_>, context: &Context<'_>) -> Result<Answer, Comp
         schema_version: SCHEMA_VERSION,
         lake: place.path_of(lake)?,
         by,
+        conditions: groups::conditions(request.choice),
         groups,
         remarks,
         missed,
         ..Rollup::default()
     };
+    rollup.last_night = nights::last(&rollup.groups);
     rollup.clusters = clusters::find(&rollup.groups, |group| place.of_group(&group.folder), context)?;
     place.commit(&rollup)?;
     Ok(Answer { rollup, updated_groups: updated })
@@ -96,11 +105,11 @@ impl Writer<'_> {
     /// Computes the groups of the lake. Restarts if a run is replaced meanwhile or found damaged, because grouping
     /// depends on all runs.
     fn groups(&mut self, context: &Context<'_>) -> Result<(Vec<Group>, Notes), CompareError> {
-        let Request { lake, by, .. } = *self.request;
+        let Request { lake, choice, by, .. } = *self.request;
         let mut beginnings = 0;
         while beginnings < BEGINNINGS {
             let known = self.damaged.len();
-            let groups::Groups { groups, notes } = groups::find(lake, by, &self.earlier, &self.damaged)?;
+            let groups::Groups { groups, notes } = groups::find((lake, choice), by, &self.earlier, &self.damaged)?;
             if let Some(groups) = self.all(groups, context)? {
                 return Ok((groups, notes));
             }

@@ -8,7 +8,7 @@ use crate::{nearest, place};
 use glob::Pattern;
 use heaplake_kit::StageError;
 use heaplake_schemas::run;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Conditions on runs, all of which must hold.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,12 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether it has no condition.
+    pub fn is_empty(&self) -> bool {
+        let Self { selection, names, since, before } = self;
+        selection.is_empty() && names.is_empty() && since.is_none() && before.is_none()
+    }
+
     /// Whether a run matches. A run without capture time matches only if no time is given.
     pub fn takes(&self, place: &Path, run: &Entry) -> Result<bool, StageError> {
         let takes = self.selection.takes(run) && self.takes_name(place);
@@ -38,6 +44,22 @@ impl Choice {
     pub fn takes_damaged(&self, place: &Path) -> bool {
         let names = place::parts(place).is_some() && self.selection.takes_place(place);
         names && self.since.is_none() && self.before.is_none() && self.takes_name(place)
+    }
+
+    /// Names that none of these runs has, and a sentence about the first one with the nearest names.
+    pub(crate) fn unknown(&self, places: &[PathBuf]) -> (Vec<String>, Option<String>) {
+        let is_unknown = |name: &&Pattern| !places.iter().any(|place| is_named(name, place));
+        let unknown: Vec<String> = self.names.iter().filter(is_unknown).map(|name| name.as_str().to_owned()).collect();
+        let names = || places.iter().filter_map(|place| place::parts(place)).map(|parts| parts.snapshot);
+        let unmet = unknown
+            .first()
+            .map(|name| format!("there is no run {name}{}", nearest::clause(&nearest::nearest(name, names()))));
+        (unknown, unmet)
+    }
+
+    /// Whether a run with a damaged description may be meant.
+    pub(crate) fn may_take(&self, place: &Path) -> bool {
+        self.selection.may_take(place) && self.takes_name(place)
     }
 
     fn takes_name(&self, place: &Path) -> bool {

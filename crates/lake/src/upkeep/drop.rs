@@ -5,16 +5,14 @@
 //! saw, and no other process is making it anew.
 
 use super::check::Description;
-use super::choice::{Choice, is_named};
+use super::choice::Choice;
 use super::keep::{Keep, are_last};
 use crate::captured::captured_at;
 use crate::entry::Entry;
 use crate::moment;
-use crate::nearest::{clause, nearest};
 use crate::place::{self, Place, Standing};
 use crate::selection;
 use crate::stored::disk_bytes;
-use glob::Pattern;
 use heaplake_kit::StageError;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -33,9 +31,7 @@ pub struct Wish {
 impl Wish {
     /// Whether it selects nothing.
     pub fn is_empty(&self) -> bool {
-        let Choice { selection, names, since, before } = &self.choice;
-        let times = [since, before, &self.before].iter().all(|time| time.is_none());
-        times && selection.is_empty() && names.is_empty() && self.keep.is_none()
+        self.choice.is_empty() && self.before.is_none() && self.keep.is_none()
     }
 }
 
@@ -91,10 +87,7 @@ struct Candidate {
 /// [`StageError::Refused`] if the folder is not a lake.
 pub fn plan(lake: &Path, wish: &Wish) -> Result<Plan, StageError> {
     let places = selection::places(lake)?.places;
-    let named = |name: &&Pattern| !places.iter().any(|place| is_named(name, place));
-    let unknown: Vec<String> = wish.choice.names.iter().filter(named).map(|name| name.as_str().to_owned()).collect();
-    let names = || places.iter().filter_map(|place| place::parts(place)).map(|parts| parts.snapshot);
-    let unmet = unknown.first().map(|name| format!("there is no run {name}{}", clause(&nearest(name, names()))));
+    let (unknown, unmet) = wish.choice.unknown(&places);
     let mut plan = Plan { unknown, unmet, ..Plan::default() };
     let by_description = wish.keep.is_some() || wish.before.is_some();
     let mut candidates = Vec::new();

@@ -1,5 +1,5 @@
-//! Operations on a whole lake: listing runs ([`list`]), verifying them ([`verify`]), dropping them ([`mod@drop`]), and
-//! merging runs of other lakes ([`merge`]). They read `run.json` and handle files of runs, but not the contents of
+//! Operations on a whole lake: listing runs ([`list`]), verifying them ([`verify`]), dropping them ([`mod@drop`]),
+//! changing their labels ([`label`]), and merging runs of other lakes ([`merge`]). They read `run.json` and handle files of runs, but not the contents of
 //! tables.
 //!
 //! Every change to a lake locks the [place](crate::place) of the run, as the making of a run does: a run in the making
@@ -10,7 +10,9 @@ pub mod choice;
 mod content;
 pub mod drop;
 pub mod keep;
+pub mod label;
 pub mod list;
 pub mod merge;
+mod relabelled;
 pub mod verify;
 pub mod views;

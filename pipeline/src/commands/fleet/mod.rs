@@ -6,7 +6,7 @@ pub mod rollup;
 use crate::diagnostic::Done;
 use clap::{Args, Subcommand};
 
-const EXAMPLE: &str = "Example: heaplake fleet rollup lake --by release,label.region";
+const EXAMPLE: &str = "Example: heaplake fleet rollup lake --since 14d --by release,label.region";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Analyse snapshots on a Ray cluster, one task for each
     Analyze(Box<analyze::Arguments>),
-    /// Sum up all runs of a lake, and find those with the same leak
+    /// Sum up the runs of a lake, and find those with the same leak
     Rollup(Box<rollup::Arguments>),
 }
 

@@ -2,6 +2,7 @@
 
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::Resources;
+use crate::commands::lake::choosing::{Choosing, Period};
 use crate::commands::missed::{self, Skipping};
 use crate::commands::outputs;
 use crate::diagnostic::{Diagnostic, Done};
@@ -20,6 +21,7 @@ const MORE: &str = "\
 Examples:
   heaplake fleet rollup lake
   heaplake fleet rollup lake --by release,label.region --out night
+  heaplake fleet rollup lake --since 14d --label 'host=web*' --out web
   heaplake fleet rollup lake --json | jq '.clusters[] | {signature, hosts}'
 
 Runs of one format are grouped by release, or by what --by names. For each group and each class, chain, owner, finding \
@@ -28,6 +30,9 @@ Runs of one format are grouped by release, or by what --by names. For each group
  the same finding holds far more than it usually does: at least 5 % of the heap beyond its 10 % quantile over all runs.
 
 A run that cannot be read is named, in rollup.json too, and the exit code is 1; the rollup has the others.
+
+--since, --until, --release and --label choose the runs, as for heaplake ls; rollup.json records them. A rollup there of \
+ other runs is replaced.
 
 Only what changed is done: of a group with a new run, the new run is read; a group whose run was dropped or replaced is \
  made without it.";
@@ -39,6 +44,12 @@ pub struct Arguments {
     /// The lake: the --out folder of analyze
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
+    /// Which runs
+    #[command(flatten)]
+    pub(crate) choosing: Choosing,
+    /// When they were captured
+    #[command(flatten)]
+    pub(crate) period: Period,
     /// Group runs by: release, label.NAME
     ///
     /// Several are separated by commas. Runs of different formats are never in one group.
@@ -84,8 +95,10 @@ pub fn run(arguments: &Arguments) -> Done {
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.effort.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
+    let choice = arguments.period.choice(&arguments.choosing);
     let request = Request {
         lake: &arguments.lake,
+        choice: &choice,
         by: &arguments.by,
         skip_damaged: arguments.skipping.skip_damaged,
         folder: &folder,

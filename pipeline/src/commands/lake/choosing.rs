@@ -1,10 +1,12 @@
-//! Arguments that select runs.
+//! Arguments that select runs, of `heaplake ls`, `lake drop`, `lake label` and `fleet rollup`.
 
 use crate::commands::choices::{label, pattern};
 use clap::Args;
 use glob::Pattern;
 use heaplake_lake::moment::{self, Named};
 use heaplake_lake::selection::Selection;
+use heaplake_lake::upkeep::choice::Choice;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Conditions on release and labels.
@@ -33,6 +35,33 @@ impl Choosing {
     }
 }
 
+/// Conditions on the capture time.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Which runs")]
+pub(crate) struct Period {
+    /// Only runs captured then or later: 2026-11-22, or 7d ago
+    ///
+    /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs without a
+    /// capture time are left out.
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    since: Option<Named>,
+    /// Only runs captured until then, a whole day for a date
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    until: Option<Named>,
+}
+
+impl Period {
+    /// Converts to a choice of runs, with these conditions too.
+    pub(crate) fn choice(self, choosing: &Choosing) -> Choice {
+        Choice {
+            selection: choosing.selection(),
+            since: self.since.map(|since| since.start),
+            before: self.until.map(|until| until.end),
+            ..Choice::default()
+        }
+    }
+}
+
 /// Parses a label with a pattern as its value.
 fn label_pattern(text: &str) -> Result<(String, String), String> {
     let (key, value) = label(text)?;
@@ -40,8 +69,19 @@ fn label_pattern(text: &str) -> Result<(String, String), String> {
 }
 
 /// Parses a moment.
-pub(super) fn moment(text: &str) -> Result<Named, String> {
+fn moment(text: &str) -> Result<Named, String> {
     moment::parse(text, now())
+}
+
+/// Patterns for names of runs, which are valid patterns. The path of an existing folder in the lake becomes its path as
+/// plans have it.
+pub(super) fn names(runs: &[String], lake: &Path) -> Vec<Pattern> {
+    let path_of = |run: &String| {
+        let (run, whole) = (Path::new(run).canonicalize().ok()?, lake.canonicalize().ok()?);
+        Some(Pattern::escape(&lake.join(run.strip_prefix(whole).ok()?).to_string_lossy()))
+    };
+    let pattern = |run: &String| Pattern::new(path_of(run).as_ref().unwrap_or(run)).unwrap_or_default();
+    runs.iter().map(pattern).collect()
 }
 
 /// Parses an age; returns the moment that long ago.

@@ -1,19 +1,18 @@
 //! `heaplake lake drop`: removes runs from a lake.
 
-use super::choosing::{Choosing, ago};
+use super::choosing::{Choosing, ago, names};
 use crate::commands::choices::pattern;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use clap::Args;
-use glob::Pattern;
 use heaplake_kit::{StageError, storage};
 use heaplake_lake::place;
 use heaplake_lake::upkeep::choice::{Choice, refuse_run};
 use heaplake_lake::upkeep::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_lake::upkeep::keep::{Keep, Per};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const MORE: &str = "\
 Examples:
@@ -67,24 +66,12 @@ impl Arguments {
             None | Some("release") => Per::Release,
             Some(label) => Per::Label(label.to_owned()),
         };
-        // The command line was validated as patterns.
-        let names = self.runs.iter().map(|run| self.path_of(run)).map(|run| Pattern::new(&run).unwrap_or_default());
-        let names = names.collect();
+        let names = names(&self.runs, &self.lake);
         Wish {
             choice: Choice { selection: self.choosing.selection(), names, ..Choice::default() },
             before: self.older_than,
             keep: self.keep_last.map(|last| Keep { last, per }),
         }
-    }
-
-    /// Pattern for a run argument: the path of an existing folder in the lake as plans have it, else the argument
-    /// itself.
-    fn path_of(&self, run: &str) -> String {
-        let within = || {
-            let (run, lake) = (Path::new(run).canonicalize().ok()?, self.lake.canonicalize().ok()?);
-            Some(self.lake.join(run.strip_prefix(lake).ok()?))
-        };
-        within().map_or_else(|| run.to_owned(), |path| Pattern::escape(&path.to_string_lossy()))
     }
 }
 

@@ -1,12 +1,11 @@
 //! `heaplake lake ls`, or `heaplake ls`: the runs of a lake.
 
-use super::choosing::{Choosing, moment};
+use super::choosing::{Choosing, Period};
 use crate::diagnostic::{Diagnostic, Done};
 use crate::log;
 use crate::print::{self, list};
 use clap::Args;
-use heaplake_lake::moment::Named;
-use heaplake_lake::upkeep::choice::{Choice, refuse_run};
+use heaplake_lake::upkeep::choice::refuse_run;
 use heaplake_lake::upkeep::list::{self as runs, Extent};
 use std::path::PathBuf;
 
@@ -29,15 +28,8 @@ pub(crate) struct Arguments {
     lake: PathBuf,
     #[command(flatten)]
     choosing: Choosing,
-    /// Only runs captured then or later: 2026-11-22, or 7d ago
-    ///
-    /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs without a
-    /// capture time are left out.
-    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
-    since: Option<Named>,
-    /// Only runs captured until then, a whole day for a date
-    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
-    until: Option<Named>,
+    #[command(flatten)]
+    period: Period,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -52,20 +44,14 @@ pub(crate) struct Arguments {
 /// Prints the list, which includes damaged runs.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     refuse_run(&arguments.lake).map_err(Diagnostic::of_usage)?;
-    let choice = Choice {
-        selection: arguments.choosing.selection(),
-        since: arguments.since.map(|since| since.start),
-        before: arguments.until.map(|until| until.end),
-        ..Choice::default()
-    };
+    let choice = arguments.period.choice(&arguments.choosing);
     let extent = Extent { details: arguments.details, descriptions: arguments.descriptions };
     let listing = runs::list(&arguments.lake, &choice, extent)?;
     if let Some(unmet) = &listing.unmet {
         let cause = format!("{}: {unmet}", arguments.lake.display());
         return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists all runs"));
     }
-    let is_chosen = !choice.selection.is_empty() || choice.since.is_some() || choice.before.is_some();
-    if listing.runs.is_empty() && is_chosen {
+    if listing.runs.is_empty() && !choice.is_empty() {
         // Distinguishes no match from an empty lake.
         log::note(&format!("{}: no run is like that", arguments.lake.display()));
         if !arguments.json && listing.damaged.is_empty() {

@@ -1,8 +1,9 @@
 //! `heaplake lake`: commands on a lake as a whole.
 
-mod choosing;
+pub(super) mod choosing;
 pub(super) mod drop;
 pub(super) mod index;
+pub(super) mod label;
 pub(super) mod ls;
 pub(super) mod merge;
 pub(super) mod verify;
@@ -16,6 +17,7 @@ Examples:
   heaplake lake ls lake --release '2.4.*' --since 7d
   heaplake lake verify lake
   heaplake lake drop lake --keep-last 5 --older-than 30d
+  heaplake lake label lake --release 2.4.1 --set stage=canary --yes
   heaplake lake merge host1/lake host2/lake --out lake";
 
 #[derive(Args, Clone, Debug)]
@@ -33,6 +35,8 @@ pub(crate) enum Verb {
     Verify(verify::Arguments),
     /// Drop runs: by name, release or label, old ones, all but the last
     Drop(Box<drop::Arguments>),
+    /// Change labels of runs
+    Label(Box<label::Arguments>),
     /// Merge the runs of other lakes
     Merge(merge::Arguments),
     /// Write the catalogue of the runs anew
@@ -46,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         Verb::Ls(arguments) => ls::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments),
         Verb::Drop(arguments) => drop::run(arguments),
+        Verb::Label(arguments) => label::run(arguments),
         Verb::Merge(arguments) => merge::run(arguments),
         Verb::Index(arguments) => index::run(arguments),
         Verb::Views(arguments) => views::run(arguments),
