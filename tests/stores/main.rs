@@ -15,4 +15,5 @@ mod kills;
 mod lakes;
 mod proxy;
 mod reading;
+mod requests;
 mod server;
