@@ -26,8 +26,8 @@ const PARTS: usize = 4;
 /// Bytes of whole files in flight.
 const ROOM: u32 = 32 << 20;
 
-/// Permits of fetches.
-static FETCHES: Semaphore = Semaphore::const_new(AT_ONCE);
+/// Permits of fetches and of uploads of small files.
+static REQUESTS: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// All object stores.
 pub(crate) struct Stores;
@@ -76,7 +76,7 @@ impl Store for Stores {
             (Ok(at), Ok(runtime)) => {
                 let if_match = object.tag.clone();
                 runtime.spawn(async move {
-                    let _permit = FETCHES.acquire().await;
+                    let _permit = REQUESTS.acquire().await;
                     // The receiver may have stopped waiting.
                     let _ = send.send(guarded(part(&at, range, if_match)).await);
                 });
@@ -164,6 +164,7 @@ async fn piece(at: &At, start: Option<&Key>, end: Option<&Key>) -> object_store:
 async fn short(from: &Path, url: &str, (room, bytes): (&Semaphore, u64)) -> io::Result<()> {
     let at = At::new(url)?;
     let _held = room.acquire_many(bytes.min(ROOM.into()) as u32).await;
+    let _permit = REQUESTS.acquire().await;
     let mut content = Vec::new();
     File::open(from)?.take(PART as u64).read_to_end(&mut content)?;
     at.client.put(&at.key, content.into()).await.map(drop).map_err(io_error)

@@ -343,7 +343,6 @@ fn is_uploaded(there: &Description, here: &Description) -> bool {
 }
 
 /// Refuses a run with a damaged table.
-
 fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     context.progress.begin("merge", described.bytes());
     let problems = check::tables(&[described], context)?;
