@@ -186,10 +186,9 @@ fn of_other_kind(folder: &Path, wanted: Wanted) -> usize {
 /// Resolves a URL: an object, all wanted ones below a prefix, or the matches of a pattern, sorted.
 fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, String> {
     let failed = |error: io::Error| format!("cannot list what is there: {error}");
-    let store = storage::store().map_err(|error| error.to_string())?;
     let is_pattern = url.contains(['*', '?', '[']);
     if !url.ends_with('/') {
-        match store.about(url) {
+        match storage::input(Path::new(url)) {
             // Opening a missing object reports it later.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if !is_pattern => return Err(error.to_string()),
@@ -201,7 +200,7 @@ fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, S
     let pattern = glob::Pattern::new(url).map_err(|error| format!("not a glob pattern: {error}"))?;
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
     let mut found = Vec::new();
-    let level = store.list(folder).map_err(failed)?;
+    let level = storage::list_inputs(folder).map_err(failed)?;
     if let Some(first) = level.foreign.first() {
         let of = level.foreign.len();
         log::warn(&format!("{url}: {of} keys that are no paths are left out, such as {first}"));

@@ -31,6 +31,9 @@ pub struct Run {
     pub input_bytes: u64,
     /// XXH3-128 of the input as stored.
     pub input_hash: String,
+    /// In an object store, the tag of the input (ETag), unless it is weak; absent elsewhere and in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tag: Option<String>,
     /// When the input was captured, in microseconds since 1970: as the input states, else when its file was last
     /// changed. Absent for standard input that states none, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,11 +41,14 @@ fn signals_are_heard_while_a_store_does_not_answer() {
     let scratch = scratch.display().to_string();
     let analyze = |input| ["analyze", input, "--out", &lake, "--scratch", &scratch, "--quiet", "--snapshot", "new"];
     let (upload, input) = (analyze(file.as_str()), analyze(input.as_str()));
-    let cases: [Case<'_>; 8] = [
+    let cases: [Case<'_>; 9] = [
         ("upload", "-INT", &upload, |asked| asked.method == "PUT"),
         ("input", "-TERM", &input, |asked| asked.method == "GET" && asked.path.contains("a.heapsnapshot")),
-        ("descriptions", "-INT", &["fleet", "rollup", &lake, "--out", &rollup], |asked| {
-            asked.path.contains("run.json")
+        ("descriptions", "-INT", &["ls", &lake, "--json", "--descriptions"], |asked| {
+            asked.method == "GET" && asked.path.contains("run.json")
+        }),
+        ("tables of a rollup", "-INT", &["fleet", "rollup", &lake, "--out", &rollup], |asked| {
+            asked.path.contains("classes.parquet")
         }),
         ("tables", "-TERM", &["lake", "verify", &lake], |asked| asked.path.contains(".parquet")),
         ("the first request of a check", "-INT", &["lake", "verify", &lake], |_| true),

@@ -87,7 +87,7 @@ fn fifty_uploads_that_are_killed_leave_a_whole_lake() {
     killed_uploads(50);
 }
 
-/// Objects below a prefix of the bucket, by key.
+/// Objects below a prefix of the bucket, by key. The catalogue may still have runs that are gone.
 fn objects(world: &World, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     world.server.keys(prefix).into_iter().map(|key| (key.clone(), world.server.get(&key))).collect()
 }
@@ -104,7 +104,7 @@ fn killed_drops(times: usize) {
     let mut world = World::new();
     world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--report"]).assert().success();
     world.analyze(fixture(OTHER)).args(["--snapshot", "two", "--report"]).assert().success();
-    let (both, other) = (objects(&world, "lake/"), objects(&world, "lake/release=none/snapshot=two/"));
+    let (both, other) = (objects(&world, "lake/release="), objects(&world, "lake/release=none/snapshot=two/"));
     world.proxy.rule(|_| Act::Pass);
     assert!(drop_one(&world).status().unwrap().success());
     let requests = world.proxy.asked().len();
@@ -119,7 +119,7 @@ fn killed_drops(times: usize) {
         assert!(killed_at(&world, at as u64, |_| true, start), "{what}: it had ended");
         let runs = world.verified(&what);
         assert!(runs == ["snapshot=two"] || runs == ["snapshot=one", "snapshot=two"], "{what}: {runs:?}");
-        let there = objects(&world, "lake/");
+        let there = objects(&world, "lake/release=");
         assert!(runs.len() == 1 || there == both, "{what}: a run that lacks something");
         whole += usize::from(runs.len() == 2);
         partly += usize::from(runs.len() == 1 && there != other);
@@ -129,7 +129,7 @@ fn killed_drops(times: usize) {
         world.server.age();
         drop_one(&world).status().unwrap();
         assert_eq!(world.verified(&what), ["snapshot=two"]);
-        assert!(objects(&world, "lake/") == other, "{what}: {:?}", world.server.keys("lake/"));
+        assert!(objects(&world, "lake/release=") == other, "{what}: {:?}", world.server.keys("lake/"));
     }
     assert!(whole > 0 && partly > 0, "of {times} {whole} left it whole, {partly} a part");
 }

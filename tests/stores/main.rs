@@ -16,4 +16,5 @@ mod label;
 mod lakes;
 mod proxy;
 mod reading;
+mod requests;
 mod server;

@@ -49,6 +49,11 @@ impl Server {
         body
     }
 
+    pub(crate) fn delete(&self, key: &str) {
+        let (status, body) = self.request("DELETE", &format!("/{key}"), &[]);
+        assert_eq!(status, 204, "{}", String::from_utf8_lossy(&body));
+    }
+
     /// The keys of all objects below a prefix, sorted.
     pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         let (status, body) = self.request("GET", &format!("?list-type=2&prefix={prefix}"), &[]);

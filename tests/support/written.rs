@@ -74,6 +74,7 @@ pub fn write_as(
         source: "written".to_owned(),
         input_bytes: 0,
         input_hash: String::new(),
+        input_tag: None,
         captured_at_us: None,
         folder: None,
         options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),

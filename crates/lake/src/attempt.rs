@@ -90,7 +90,7 @@ impl Owned {
         let bytes = text.len() as u64;
         let put = storage::store().and_then(|store| store.put(&path.to_string_lossy(), text.into(), Only::IfNone));
         match put {
-            Ok(()) => Ok(bytes),
+            Ok(_) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(0),
             Err(error) => Err(StageError::io(&path, "write", error)),
         }

@@ -247,18 +247,16 @@ impl NewRun {
     fn upload(&mut self, attempt: &str, text: &[u8]) -> Result<(), StageError> {
         let place = self.place.path();
         let before = self.place.standing();
-        if Standing::at(place)?.as_ref() != before {
-            return Err(replaced(place));
-        }
-        remote::upload(self.place.hidden(), place, attempt)?;
+        // The put of the description is refused if somebody else changed the run.
+        let level = remote::upload(self.place.hidden(), place, attempt)?;
         let old = before.is_some().then(|| remote::owned(place)).transpose()?.flatten();
         if !remote::describe(place, text, before.and_then(Standing::tag))? {
             return Err(replaced(place));
         }
         self.committed = true;
-        old.iter().for_each(remote::clear);
+        old.iter().for_each(|old| remote::clear(place, old));
         // Leftovers of attempts killed long ago.
-        remote::sweep(place);
+        remote::sweep_listed(&level);
         Ok(())
     }
 

@@ -37,6 +37,7 @@
 //! of the Parquet library, which are called per value: `numbers` packs whole pages, [`mod@text`] builds dictionaries
 //! from positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
 
+mod ahead;
 mod attempt;
 mod bounds;
 pub mod captured;
@@ -58,6 +59,7 @@ mod guarded;
 pub mod handles;
 mod held;
 pub mod hidden;
+mod inventory;
 pub mod listed;
 pub mod lock;
 pub mod manifest;
@@ -70,6 +72,7 @@ mod pages;
 mod parquet_file;
 mod period;
 pub mod place;
+mod places;
 pub mod reader;
 mod remote;
 mod row_group;

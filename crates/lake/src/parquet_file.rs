@@ -31,6 +31,7 @@ pub(crate) struct ParquetFile {
 enum Lying {
     File(Arc<File>),
     Object(Arc<Windows>),
+    Whole(Bytes),
 }
 
 impl ParquetFile {
@@ -40,8 +41,17 @@ impl ParquetFile {
         let bytes = match file {
             Stored::File(file) => Lying::File(Arc::new(file)),
             Stored::Object(ahead) => Lying::Object(Arc::new(Windows::new(ahead.object().clone()))),
+            Stored::Whole(whole) => Lying::Whole(whole.into_inner()),
         };
         Ok(Self { bytes, length, checked: None })
+    }
+
+    /// Adds the end of an object, which was read already.
+    pub(crate) fn with_end(self, end: Option<Bytes>) -> Self {
+        if let (Lying::Object(windows), Some(end)) = (&self.bytes, end) {
+            windows.has_end(end);
+        }
+        self
     }
 
     /// Enables verification of pages as they are read; reads the end of the file.
@@ -71,7 +81,7 @@ impl ParquetFile {
     /// Returns the last error of the store, which explains a failed read.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         match &self.bytes {
-            Lying::File(_) => None,
+            Lying::File(_) | Lying::Whole(_) => None,
             Lying::Object(windows) => windows.failure(),
         }
     }
@@ -80,6 +90,11 @@ impl ParquetFile {
         match &self.bytes {
             Lying::File(file) => file.read_exact_at(to, at),
             Lying::Object(windows) => windows.read_exact_at(to, at),
+            Lying::Whole(bytes) => {
+                let from = bytes.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
+                to.copy_from_slice(from.get(..to.len()).ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
         }
     }
 }
@@ -109,6 +124,8 @@ impl ChunkReader for ParquetFile {
                 bytes.into()
             }
             Lying::Object(windows) => windows.bytes(start, length)?,
+            // Checked above against the length.
+            Lying::Whole(bytes) => bytes.slice(start as usize..start as usize + length),
         };
         if let Some(checked) = &self.checked {
             checked.check(start, &bytes).map_err(ParquetError::General)?;

@@ -49,7 +49,7 @@ pub struct Reader {
 impl Reader {
     /// Opens a table.
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = stored::open(path).and_then(ParquetFile::new).map_err(|error| match Unlisted::of(&error) {
+        let file = opened(path).map_err(|error| match Unlisted::of(&error) {
             Some(unlisted) => damaged(path, unlisted),
             None => StageError::io(path, "read", error),
         })?;
@@ -359,6 +359,12 @@ fn range(column: &ColumnChunkMetaData) -> Range<u64> {
 }
 
 /// Creates the error of a failed read: the store failed, or the table is damaged.
+/// Opens the file of a table.
+fn opened(path: &Path) -> io::Result<ParquetFile> {
+    let (file, end) = stored::table(path)?;
+    Ok(ParquetFile::new(file)?.with_end(end))
+}
+
 fn failed(path: &Path, file: &ParquetFile, problem: impl Display) -> StageError {
     file.failure().map_or_else(|| damaged(path, problem), |error| StageError::io(path, "read", error))
 }

@@ -8,7 +8,7 @@
 
 use crate::attempt::{MARK, Owned, is_folder};
 use crate::run_files::PAGE;
-use crate::stored;
+use crate::{inventory, stored};
 use heaplake_kit::storage::{self, Entry, Level, Object, Only};
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
@@ -65,32 +65,31 @@ pub(crate) fn attempt(hidden: &Path) -> String {
     format!("{}{:016x}", run::TABLES, xxh3_64(&parts))
 }
 
-/// Writes the mark of the attempt, uploads the files of a folder, and verifies the listing.
+/// Writes the mark of the attempt, uploads the files of a folder, and verifies the listing of the run, which it returns.
 ///
 /// # Errors
 /// [`StageError::Refused`] if the listing differs.
-pub(crate) fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<(), StageError> {
+pub(crate) fn upload(hidden: &Path, place: &Path, attempt: &str) -> Result<Level, StageError> {
     let to = place.join(attempt);
     let files = storage::entries(hidden).map_err(|error| StageError::io(hidden, "read", error))?;
     let files: Vec<Entry> = files.into_iter().filter(|file| !file.is_folder && file.name != run::FILE).collect();
     let owned = Owned::new(place, Some(attempt), files.iter().map(|file| file.name.clone()));
-    let mut sent: BTreeMap<String, u64> = [(MARK.to_owned(), owned.mark()?)].into();
-    for file in files {
-        let target = to.join(&file.name);
-        let url = url(&target)?;
-        let store = storage::store().map_err(|error| StageError::io(&target, "write", error))?;
-        store.upload(&hidden.join(&file.name), url).map_err(|error| StageError::io(&target, "write", error))?;
-        sent.insert(file.name, file.bytes);
-    }
-    let there = storage::entries(&to).map_err(|error| StageError::io(&to, "read", error))?;
-    let there: BTreeMap<String, u64> = there.into_iter().map(|file| (file.name, file.bytes)).collect();
+    let mut sent: BTreeMap<&str, u64> = [(MARK, owned.mark()?)].into();
+    sent.extend(files.iter().map(|file| (&*file.name, file.bytes)));
+    let url = |file: &Entry| to.join(&file.name).to_string_lossy().into_owned();
+    let uploads: Vec<(PathBuf, String)> = files.iter().map(|file| (hidden.join(&file.name), url(file))).collect();
+    let store = storage::store().map_err(|error| StageError::io(&to, "write", error))?;
+    store.upload(&uploads).map_err(|error| StageError::io(&to, "write", error))?;
+    let level = inventory::run(place).map_err(|error| StageError::io(&to, "read", error))?;
+    let listed = inventory::of(place).unwrap_or_default();
+    let there = listed.in_folder(attempt);
     if there != sent {
         return Err(StageError::Refused {
             problem: format!("{}: what was uploaded is not there as it was sent", to.display()),
             advice: "somebody changes objects there; run the same command again".to_owned(),
         });
     }
-    Ok(())
+    Ok(level)
 }
 
 /// Writes the description of a run by a conditional put; false if the run at the place changed since `standing`.
@@ -99,7 +98,10 @@ pub(crate) fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Res
     let only = standing.map_or(Only::IfNone, |tag| Only::IfStill(tag.to_owned()));
     let put = storage::store().and_then(|store| store.put(&path.to_string_lossy(), text.to_vec().into(), only));
     match put {
-        Ok(()) => Ok(true),
+        Ok(tag) => {
+            inventory::describe(place, text.len() as u64, tag.as_deref());
+            Ok(true)
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(StageError::io(&path, "write", error)),
     }
@@ -132,13 +134,15 @@ pub(crate) fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
 pub(crate) fn discard(place: &Path) -> Result<(), StageError> {
     let failed = |error| StageError::io(place, "remove", error);
     let Some(owned) = owned(place)? else { return Ok(()) };
+    inventory::forget(place);
     let store = storage::store().map_err(failed)?;
     store.remove(vec![url(&place.join(run::FILE))?.to_owned()]).map_err(failed)?;
     owned.remove(true).map_err(failed)
 }
 
 /// Removes the objects of a replaced run, with its page. Failures are left to [`sweep`].
-pub(crate) fn clear(before: &Owned) {
+pub(crate) fn clear(place: &Path, before: &Owned) {
+    inventory::forget(place);
     let _ = before.remove(true);
 }
 
@@ -153,8 +157,13 @@ pub(crate) fn forget(place: &Path, attempt: &str) {
 /// uses and without writes for [`OLD`], by the clock of the store. Failures are ignored.
 pub(crate) fn sweep(prefix: &Path) {
     let (Ok(store), Some(url)) = (storage::store(), storage::url(prefix)) else { return };
-    let Ok(Level { objects, answered: Some(now), .. }) = store.list(url) else { return };
-    for attempt in left(&objects, now) {
+    store.list(url).iter().for_each(sweep_listed);
+}
+
+/// As [`sweep`], of what a listing has.
+pub(crate) fn sweep_listed(level: &Level) {
+    let Level { objects, answered: Some(now), .. } = level else { return };
+    for attempt in left(objects, *now) {
         let Ok(Some(owned)) = Owned::marked(&attempt.place, &attempt.folder) else { continue };
         // Read again: an upload may have ended since the listing.
         let is_gone = match stored::description(&attempt.place) {

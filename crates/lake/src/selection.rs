@@ -1,29 +1,25 @@
 //! Selects runs of a lake: a run, a folder of runs, or conditions such as `release=7.2,label.host=web*`.
 
 use crate::catalogue::{Catalogue, Wanted};
-use crate::entries;
 use crate::entry::Entry;
 use crate::handles;
 use crate::nearest::{clause, nearest};
 use crate::period::Period;
-use crate::standing::{Standing, Version};
-use crate::stored;
+use crate::places::{places_by, version};
+use crate::standing::Standing;
+use crate::stored::{self, Named};
 use glob::Pattern;
-use heaplake_kit::storage::Object;
 use heaplake_kit::{StageError, storage};
+#[cfg(test)]
 use heaplake_schemas::run;
-use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::entries::Places;
 pub use crate::found::{FoundRun, OpenRun, find, hold, open};
+pub use crate::places::places;
 
 /// Fields of conditions, for messages.
 const FIELDS: &str = "release, snapshot, format, status, label.NAME, since, until or last";
-
-/// Attempts to list a release that others remove and recreate meanwhile.
-const TRIES: u32 = 100;
 
 /// Conditions on runs. Conditions on one field are alternatives; those on different fields must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -235,7 +231,7 @@ pub fn runs_like(folder: &Path, selection: &Selection, wanted: Wanted<'_>) -> Re
 }
 
 /// A run, with the bytes of its files if the catalogue knows them; `None` if it was dropped; its problem.
-type Read = Result<Option<(FoundRun, Option<u64>)>, String>;
+pub(crate) type Read = Result<Option<(FoundRun, Option<u64>)>, String>;
 
 /// Calls `take` for each run of a folder that may match by path. Returns entries that should be folders of runs.
 pub(crate) fn each(
@@ -244,12 +240,15 @@ pub(crate) fn each(
     wanted: Wanted<'_>,
     mut take: impl FnMut(PathBuf, Read),
 ) -> Result<Vec<(PathBuf, String)>, StageError> {
-    let mut places = places(folder)?;
-    places.places.retain(|place| selection.may_take(place));
     let catalogue = Catalogue::read(folder, wanted);
-    let versions = if catalogue.is_empty() { Versions::default() } else { Versions::of(folder) };
+    let mut places = places_by(folder, &catalogue)?;
+    places.places.retain(|place| selection.may_take(place));
+    let is_unknown = |place: &&PathBuf| version(place).is_none_or(|version| catalogue.find(place, &version).is_none());
+    if storage::is_url(folder) {
+        stored::expect(&places.places.iter().filter(is_unknown).cloned().collect::<Vec<_>>());
+    }
     for place in places.places {
-        let read = match versions.of_run(&place, &catalogue) {
+        let read = match of_catalogue(&place, &catalogue) {
             Some((found, bytes)) => Ok(Some((found, bytes))),
             None => find(&place).map(|found| found.map(|found| (found, None))),
         };
@@ -258,84 +257,33 @@ pub(crate) fn each(
     Ok(places.damaged)
 }
 
-/// Versions of descriptions: of a store all at once, from one listing.
-#[derive(Default)]
-struct Versions {
-    of_store: BTreeMap<PathBuf, Version>,
-}
-
-impl Versions {
-    fn of(folder: &Path) -> Self {
-        let Some(url) = storage::url(folder) else { return Self::default() };
-        let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
-        let version = |object: Object| {
-            let place = object.url.strip_suffix(run::FILE)?.strip_suffix('/')?;
-            let tag = Some(object.tag?.into());
-            Some((place.into(), Version { bytes: object.bytes, tag, ..Version::default() }))
-        };
-        Self { of_store: objects.into_iter().filter_map(version).collect() }
+/// The run at a place as the catalogue has it, and the bytes of its files if none were added since; `None` if the
+/// catalogue does not describe it.
+fn of_catalogue(place: &Path, catalogue: &Catalogue) -> Option<(FoundRun, Option<u64>)> {
+    if catalogue.is_empty() {
+        return None;
     }
-
-    /// The run at a place as the catalogue has it, and the bytes of its files if none were added since; `None` if the
-    /// catalogue does not describe it.
-    fn of_run(&self, place: &Path, catalogue: &Catalogue) -> Option<(FoundRun, Option<u64>)> {
-        if catalogue.is_empty() {
-            return None;
-        }
-        let (standing, version) = match storage::is_url(place) {
-            true => (None, self.of_store.get(place)?.clone()),
-            false => {
-                // Held tables belong to the description with which they were opened.
-                if handles::of(place).is_some() {
-                    return None;
-                }
-                let (standing, version) = Standing::examined(place).ok()??;
-                (Some(standing), version?)
+    let is_remote = storage::is_url(place);
+    let (standing, version) = match is_remote {
+        true => (None, version(place)?),
+        false => {
+            // Held tables belong to the description with which they were opened.
+            if handles::of(place).is_some() {
+                return None;
             }
-        };
-        let known = catalogue.find(place, &version)?;
-        let entry = known.entry();
-        if storage::is_url(place) {
-            stored::remember(place, entry.folder.as_deref(), entry.tables.iter().map(|table| table.file.to_string()));
+            let (standing, version) = Standing::examined(place).ok()??;
+            (Some(standing), version?)
         }
-        let bytes = known.is_complete.then(|| known.disk_bytes());
-        Some((FoundRun::catalogued(place.to_owned(), entry, standing, known.is_complete), bytes))
+    };
+    let known = catalogue.find(place, &version)?;
+    let entry = known.entry();
+    if is_remote {
+        let tables = entry.tables.iter();
+        let tables = tables.map(|table| Named { file: table.file.to_string(), bytes: Some(table.bytes) });
+        stored::remember(place, entry.folder.as_deref(), tables.collect(), false);
     }
-}
-
-/// Returns the folders that should be runs in a lake, or in a folder `release=…` of one.
-pub fn places(folder: &Path) -> Result<Places, StageError> {
-    let mut found = entries::named(folder, "snapshot=")?;
-    let releases = entries::named(folder, "release=")?;
-    found.damaged.extend(releases.damaged);
-    for release in releases.places {
-        match of_release(&release) {
-            Ok(Places { places, damaged }) => {
-                found.places.extend(places);
-                found.damaged.extend(damaged);
-            }
-            Err(error) => found.damaged.push((release, error.to_string())),
-        }
-    }
-    found.places.sort();
-    found.damaged.sort();
-    stored::expect(&found.places);
-    Ok(found)
-}
-
-/// Returns the folders that should be runs of a release; empty if the release was removed with its last run.
-fn of_release(release: &Path) -> Result<Places, StageError> {
-    let mut tries = 0;
-    loop {
-        match entries::named(release, "snapshot=") {
-            Err(_) if !release.exists() => return Ok(Places::default()),
-            // Removed and recreated meanwhile.
-            Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < TRIES => {
-                tries += 1;
-            }
-            places => return places,
-        }
-    }
+    let bytes = known.is_complete.then(|| known.disk_bytes());
+    Some((FoundRun::catalogued(place.to_owned(), entry, standing, known.is_complete), bytes))
 }
 
 #[cfg(test)]
@@ -354,6 +302,7 @@ mod tests {
             source: String::new(),
             input_bytes: 0,
             input_hash: String::new(),
+            input_tag: None,
             captured_at_us: None,
             folder: None,
             options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),

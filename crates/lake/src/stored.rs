@@ -15,14 +15,15 @@
 
 use crate::attempt::{MARK, is_folder};
 use crate::checksum::{self, Content, Failure};
-use crate::handles;
-use heaplake_kit::storage::{self, Object, Stored};
+use crate::{ahead, handles, inventory};
+use bytes::Bytes;
+use heaplake_kit::storage::{self, AT_ONCE, Object, Readahead, Stored};
 use heaplake_kit::threads::locked;
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -34,6 +35,9 @@ pub(crate) struct Layout {
     pub folder: Option<String>,
     #[serde(default)]
     tables: Vec<Named>,
+    /// Whether the files never change, wherever they lie.
+    #[serde(skip)]
+    is_fixed: bool,
 }
 
 impl Layout {
@@ -49,9 +53,12 @@ impl Layout {
     }
 }
 
+/// A table; its length is unknown in the description of a foreign version.
 #[derive(Clone, Debug, Deserialize)]
-struct Named {
-    file: String,
+pub(crate) struct Named {
+    pub file: String,
+    #[serde(default)]
+    pub bytes: Option<u64>,
 }
 
 /// Cache of runs in stores.
@@ -61,12 +68,16 @@ struct Known {
     layouts: BTreeMap<PathBuf, Layout>,
     /// Places with descriptions expected to be read, sorted.
     expected: Vec<PathBuf>,
+    /// The run that is read after a run.
+    next: BTreeMap<PathBuf, PathBuf>,
     /// Descriptions read ahead; each is returned once.
     texts: BTreeMap<PathBuf, (Object, Vec<u8>)>,
 }
 
 /// Descriptions per readahead.
-const AT_ONCE: usize = 240;
+const DESCRIPTIONS: usize = 240;
+/// Bytes at the end of a table, for its footer.
+const END: u64 = 64 << 10;
 /// Maximum bytes of a description read ahead: 60 MiB in total.
 const SHORT: u64 = 256 << 10;
 
@@ -80,7 +91,41 @@ fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
 pub fn open(path: &Path) -> io::Result<Stored> {
     match handles::table(path) {
         Some(file) => file.map(Stored::File),
-        None => with_place(path, Stored::open),
+        None => with_place(path, opened),
+    }
+}
+
+/// As [`open`], for a table: of a long one in a store with its end, which a reader needs first.
+pub(crate) fn table(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
+    if let Some(file) = handles::table(path) {
+        return Ok((Stored::File(file?), None));
+    }
+    with_place(path, |at| match opened(at)? {
+        Stored::Object(ahead) => {
+            let (object, from) = (ahead.object(), ahead.object().bytes.saturating_sub(END));
+            let end = match object.bytes {
+                0 => None,
+                bytes => Some(storage::wait(&storage::store()?.fetch(object, from..bytes))?),
+            };
+            Ok((Stored::Object(ahead), end))
+        }
+        other => Ok((other, None)),
+    })
+}
+
+/// The actual path of a file of a run, and its length if it never changes.
+struct At {
+    path: PathBuf,
+    fixed: Option<u64>,
+}
+
+/// Opens a file, in a store with as few requests as its length allows.
+fn opened(at: &At) -> io::Result<Stored> {
+    let Some(url) = storage::url(&at.path) else { return Stored::open(&at.path) };
+    match at.fixed {
+        Some(bytes) if ahead::is_small(bytes) => Ok(Stored::Whole(Cursor::new(ahead::get(&at.path, bytes)?))),
+        Some(bytes) => Ok(Stored::Object(Readahead::new(ahead::object(&at.path, bytes)))),
+        None => Ok(Stored::Object(Readahead::new(storage::store()?.about(url)?))),
     }
 }
 
@@ -103,7 +148,19 @@ pub fn bytes(path: &Path) -> io::Result<u64> {
     if let Some(file) = handles::table(path) {
         return Ok(file?.metadata()?.len());
     }
-    with_place(path, |path| storage::about(path).map(|about| about.bytes))
+    with_place(path, |at| match listed(&at.path) {
+        Some(bytes) => Ok(bytes),
+        None => storage::about(&at.path).map(|about| about.bytes),
+    })
+}
+
+/// Length of an object of a run, if its lake was listed.
+fn listed(path: &Path) -> Option<u64> {
+    let (name, parent) = (path.file_name()?.to_str()?, path.parent()?);
+    match parent.file_name()?.to_str()? {
+        folder if is_folder(folder) => inventory::of(parent.parent()?)?.bytes(Some(folder), name),
+        _ => inventory::of(parent)?.bytes(None, name),
+    }
 }
 
 /// True if a file of a run exists.
@@ -113,11 +170,16 @@ pub fn exists(path: &Path) -> bool {
 
 /// Returns the actual path of a run's file: in a store, inside the folder of the attempt.
 pub fn place_of(path: &Path) -> io::Result<PathBuf> {
+    at(path).map(|at| at.path)
+}
+
+fn at(path: &Path) -> io::Result<At> {
+    let here = || At { path: path.to_owned(), fixed: None };
     let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Ok(path.to_owned());
+        return Ok(here());
     };
     if !storage::is_url(place) || file == run::FILE {
-        return Ok(path.to_owned());
+        return Ok(here());
     }
     let layout = match known(|known| known.layouts.get(place).cloned()) {
         Some(layout) => layout,
@@ -127,20 +189,57 @@ pub fn place_of(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         },
     };
-    Ok(match layout.folder.filter(|_| layout.tables.iter().any(|table| table.file == file)) {
-        Some(folder) => place.join(folder).join(file),
-        None => path.to_owned(),
-    })
+    read_next(place, file);
+    Ok(layout.at(place, file).unwrap_or_else(here))
 }
 
-fn with_place<T>(path: &Path, act: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
-    let place = place_of(path)?;
+impl Layout {
+    fn at(&self, place: &Path, file: &str) -> Option<At> {
+        let table = self.tables.iter().find(|table| table.file == file)?;
+        let folder = self.folder.as_ref().map_or_else(|| place.to_owned(), |folder| place.join(folder));
+        let is_fixed = self.folder.is_some() || self.is_fixed;
+        Some(At { path: folder.join(file), fixed: table.bytes.filter(|_| is_fixed) })
+    }
+}
+
+/// Announces that these runs are read one after the other, each table by itself or all of a run.
+pub(crate) fn will_read<'a>(places: impl Iterator<Item = &'a Path>) {
+    let places: Vec<&Path> = places.filter(|place| storage::is_url(place)).collect();
+    let pairs = places.windows(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
+    known(|known| known.next.extend(pairs));
+}
+
+/// Begins to fetch a small table of the next runs.
+fn read_next(place: &Path, file: &str) {
+    let next: Vec<At> = known(|known| {
+        let places = std::iter::successors(known.next.get(place), |place| known.next.get(*place)).take(AT_ONCE);
+        places.filter_map(|place| known.layouts.get(place)?.at(place, file)).collect()
+    });
+    next.iter().for_each(begin_at);
+}
+
+/// Begins to fetch a small table of a run in a store.
+pub(crate) fn begin(place: &Path, file: &str) {
+    if storage::is_url(place) {
+        known(|known| known.layouts.get(place)?.at(place, file)).iter().for_each(begin_at);
+    }
+}
+
+fn begin_at(at: &At) {
+    if let Some(bytes) = at.fixed.filter(|bytes| ahead::is_small(*bytes)) {
+        // Its reader gets the error.
+        let _ = ahead::begin(&at.path, bytes);
+    }
+}
+
+fn with_place<T>(path: &Path, act: impl Fn(&At) -> io::Result<T>) -> io::Result<T> {
+    let place = at(path)?;
     match act(&place) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && place != path => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && place.path != path => {
             // The run was replaced or removed.
             known(|known| path.parent().map(|run| known.layouts.remove(run)));
-            let now = place_of(path)?;
-            if now == place { Err(error) } else { act(&now) }
+            let now = at(path)?;
+            if now.path == place.path { Err(error) } else { act(&now) }
         }
         other => other,
     }
@@ -160,11 +259,27 @@ pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
             storage::store()?.read(url, fs::DOCUMENT_BYTES).map(|(object, text)| (object, text.into()))
         }
     };
+    if let Ok((object, _)) = &read {
+        forget_other(place, object);
+    }
     match &read {
         Ok((_, text)) => known(|known| known.layouts.insert(place.to_owned(), layout_of(text))),
         Err(_) => known(|known| known.layouts.remove(place)),
     };
     read
+}
+
+/// Forgets what is known of the files of a run in a store, which the caller changed.
+pub fn changed(place: &Path) {
+    inventory::forget(place);
+}
+
+/// Forgets what is known of another version of a run.
+fn forget_other(place: &Path, object: &Object) {
+    let tag = |objects: &inventory::Objects| objects.description.as_ref().and_then(|(_, tag)| tag.clone());
+    if inventory::of(place).is_some_and(|objects| tag(&objects).as_deref() != object.tag.as_deref()) {
+        changed(place);
+    }
 }
 
 /// As [`description`], but keeps a text read ahead for the next caller.
@@ -189,7 +304,7 @@ fn read_ahead(place: &Path) {
         let at = known.expected.binary_search_by(|expected| expected.as_path().cmp(place));
         let at = at.ok().filter(|_| !known.texts.contains_key(place));
         at.map_or_else(Vec::new, |at| {
-            let end = known.expected.len().min(at + AT_ONCE);
+            let end = known.expected.len().min(at + DESCRIPTIONS);
             known.expected.drain(at..end).collect()
         })
     });
@@ -219,19 +334,16 @@ pub(crate) fn layout_of(text: &[u8]) -> Layout {
 /// Returns names and lengths of the files of a run: those of its folder, in a store also those of its attempt without
 /// the mark. Empty if unreadable.
 pub fn files(place: &Path) -> Vec<(String, u64)> {
-    let Some(url) = storage::url(place) else {
+    if !storage::is_url(place) {
         let entries = storage::entries(place).unwrap_or_default().into_iter();
         return entries.filter(|entry| !entry.is_folder).map(|entry| (entry.name, entry.bytes)).collect();
-    };
+    }
     let folder = known(|known| known.layouts.get(place).and_then(|layout| layout.folder.clone()));
-    let folder = folder.map(|folder| format!("{folder}/"));
-    let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default().objects;
-    let of_run = |within: &str| {
-        let within = folder.as_ref().and_then(|folder| within.strip_prefix(folder)).unwrap_or(within);
-        (!within.contains('/') && within != MARK).then(|| within.to_owned())
-    };
-    let named = |object: &Object| Some((of_run(object.url.get(url.len()..)?.trim_start_matches('/'))?, object.bytes));
-    objects.iter().filter_map(named).collect()
+    if inventory::of(place).is_none() {
+        // Without an answer there are no files.
+        let _ = inventory::run(place);
+    }
+    inventory::of(place).map(|objects| objects.of_run(folder.as_deref())).unwrap_or_default()
 }
 
 /// Total bytes of a run's files.
@@ -239,11 +351,11 @@ pub fn disk_bytes(place: &Path) -> u64 {
     files(place).into_iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// Remembers where the tables of a run in a store are, as its description says.
-pub(crate) fn remember(place: &Path, folder: Option<&str>, files: impl Iterator<Item = String>) {
-    let tables = files.map(|file| Named { file }).collect();
+/// Remembers where the tables of a run in a store are, as its description says; or those of another folder whose files
+/// never change.
+pub(crate) fn remember(place: &Path, folder: Option<&str>, tables: Vec<Named>, is_fixed: bool) {
     let folder = folder.filter(|folder| is_folder(folder)).map(str::to_owned);
-    known(|known| known.layouts.insert(place.to_owned(), Layout { folder, tables }));
+    known(|known| known.layouts.insert(place.to_owned(), Layout { folder, tables, is_fixed }));
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::attempt::{MARK, is_folder};
 use crate::catalogue;
 use crate::run_files::PAGE;
 use crate::stored::{self, Layout};
-use heaplake_kit::storage::{self, Level};
-use heaplake_kit::{StageError, fs};
+use heaplake_kit::fs;
+use heaplake_kit::storage::Level;
 use heaplake_schemas::run;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,15 +32,11 @@ pub struct Left {
     pub is_marked: bool,
 }
 
-/// Lists content that belongs to no run of a lake, or of a folder `release=…` in one. For a local lake, only unfinished
-/// runs.
-pub fn of(lake: &Path, in_the_making: &Path) -> Result<Strangers, StageError> {
-    let Some(url) = storage::url(lake) else { return Ok(of_folder(in_the_making)) };
-    let level = storage::store().and_then(|store| store.list(url));
-    let level = level.map_err(|error| StageError::io(lake, "list", error))?;
+/// Finds content that belongs to no run of a lake in a store, or of a folder `release=…` in one, in its listing.
+pub(crate) fn of_store(lake: &str, level: Level) -> Strangers {
     let places: BTreeSet<PathBuf> = level.objects.iter().filter_map(|object| described(&object.url)).collect();
     let layouts = places.into_iter().map(|place| (place.clone(), stored::layout(&place))).collect();
-    Ok(of_level(url, level, &layouts))
+    of_level(lake, level, &layouts)
 }
 
 /// Returns the place of the run that a description belongs to.
@@ -100,8 +96,8 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
     Strangers { foreign, left }
 }
 
-/// Lists unfinished runs below a folder.
-fn of_folder(in_the_making: &Path) -> Strangers {
+/// Lists unfinished runs of a local lake, below a folder.
+pub(crate) fn of_folder(in_the_making: &Path) -> Strangers {
     let names = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     };

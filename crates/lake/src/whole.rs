@@ -1,10 +1,12 @@
 //! Verifies the tables of many runs in parallel.
 //!
 //! * Cost: one pass over the tables on all threads; they stay in the page cache for later readers.
-//! * Runs in an object store are skipped: reading their tables would cost as many requests as their use.
+//! * Tables in an object store are not read here, since a reader gets a whole one with one request anyway: the runs are
+//!   announced to it, so that the tables of the next ones are under way.
 
 use crate::checksum::BUFFER_BYTES;
 use crate::found::FoundRun;
+use crate::stored;
 use heaplake_kit::ordered_pool::OrderedPool;
 use heaplake_kit::{Context, StageError, storage};
 
@@ -18,6 +20,7 @@ pub fn problems(
     wanted: &dyn Fn(&str) -> bool,
     context: &Context<'_>,
 ) -> Result<Vec<Option<String>>, StageError> {
+    stored::will_read(runs.iter().map(|found| &*found.place));
     let local = runs.iter().copied().enumerate().filter(|(_, found)| !storage::is_url(&found.place));
     let tables = local.flat_map(|(of, found)| found.run.tables.iter().map(move |table| (of, (found, &*table.file))));
     let wanted = tables.filter(|(_, (_, file))| wanted(file));

@@ -75,7 +75,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// A reader of a table of so many bytes.
+    /// A reader of a table with a length in bytes.
     pub(crate) fn new(path: PathBuf, bytes: u64, source: Source) -> Self {
         Self { path, bytes, source, checked: None }
     }

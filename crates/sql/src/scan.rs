@@ -7,7 +7,6 @@
 use crate::files::{self, Reading, Source};
 use crate::lake::{Lake, RUN_COLUMNS};
 use crate::pruning::Pruning;
-use crate::view::bucket;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow::compute::{cast, take};
 use arrow::datatypes::SchemaRef;
@@ -92,7 +91,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Divides the files among so many partitions, or fewer.
+    /// Divides the files among `partitions`, or fewer.
     pub(crate) fn new(table: Scanned, files: Vec<File>, partitions: usize) -> Self {
         let partitions = divided(&files, partitions);
         let properties = PlanProperties::new(
@@ -207,7 +206,14 @@ impl Scanned {
     }
 }
 
-/// A column of a run for so many rows.
+/// Splits a URL into that of the bucket, and the key of an object.
+pub(crate) fn bucket(url: &str) -> (&str, &str) {
+    let after = url.find("://").map_or(0, |at| at + 3);
+    let slash = url[after..].find('/').map_or(url.len(), |at| after + at);
+    (&url[..slash], url[slash..].trim_start_matches('/'))
+}
+
+/// A column of a run, repeated for a number of rows.
 fn of_run(lake: &Lake, run: u32, name: &str, rows: usize) -> Result<ArrayRef> {
     let column = lake.columns().column_by_name(name);
     let column = column.ok_or_else(|| DataFusionError::Internal(format!("{name} is no column of a run")))?;

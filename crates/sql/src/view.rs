@@ -6,7 +6,7 @@
 
 use crate::files;
 use crate::lake::{self, Lake};
-use crate::scan::{File, Scan, Scanned};
+use crate::scan::{File, Scan, Scanned, bucket};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -82,13 +82,6 @@ impl View {
 
 /// Maximum files of a view that are opened when a statement is planned.
 const MOST_OPEN: usize = 128;
-
-/// Splits a URL into that of the bucket, and the key of an object.
-pub(crate) fn bucket(url: &str) -> (&str, &str) {
-    let after = url.find("://").map_or(0, |at| at + 3);
-    let slash = url[after..].find('/').map_or(url.len(), |at| after + at);
-    (&url[..slash], url[slash..].trim_start_matches('/'))
-}
 
 #[async_trait::async_trait]
 impl TableProvider for View {

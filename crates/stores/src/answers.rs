@@ -115,8 +115,12 @@ fn without_foreign(list: &[u8]) -> (Vec<u8>, Vec<String>) {
 
 /// The leading element of a text, if it is one of [`ELEMENTS`]: its length, its key, and whether that is a prefix.
 fn element(text: &[u8]) -> Option<(usize, &[u8], bool)> {
+    // Most elements of a listing are others.
+    if !matches!(text.get(1), Some(b'C' | b'B')) {
+        return None;
+    }
     ELEMENTS.iter().find_map(|(name, key)| {
-        let inner = text.strip_prefix(format!("<{name}>").as_bytes())?;
+        let inner = text.strip_prefix(b"<")?.strip_prefix(name.as_bytes())?.strip_prefix(b">")?;
         let closing = format!("</{name}>");
         let inner = &inner[..find(inner, &closing)?];
         let (before, after) = (format!("<{key}>"), format!("</{key}>"));

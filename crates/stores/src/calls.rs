@@ -7,7 +7,7 @@ use crate::waiting::{guarded, wait};
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use heaplake_kit::fs::{File, TooLong};
-use heaplake_kit::storage::{Fetch, Level, Object, Only, Store};
+use heaplake_kit::storage::{AT_ONCE, Fetch, Level, Object, Only, Store};
 use object_store::path::Path as Key;
 use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
@@ -15,15 +15,19 @@ use object_store::{
 };
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
+use tokio::sync::Semaphore;
 
 /// Bytes of a part of an upload; smaller files are uploaded at once.
 const PART: usize = 8 << 20;
-/// Maximum parts in flight.
+/// Maximum parts of a file in flight.
 const PARTS: usize = 4;
-/// Maximum small objects in flight.
-const MANY: usize = 24;
+/// Bytes of whole files in flight.
+const ROOM: u32 = 32 << 20;
+
+/// Permits of fetches and of uploads of small files.
+static REQUESTS: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// All object stores.
 pub(crate) struct Stores;
@@ -41,6 +45,23 @@ impl Store for Stores {
         Ok(level(&at, Vec::new(), metas.map_err(io_error)?, heard))
     }
 
+    fn pieces(&self, url: &str, cuts: &[String], take: &mut dyn FnMut(Level)) -> io::Result<()> {
+        let at = &At::new(url)?;
+        let keys: Vec<Key> = cuts.iter().map(|cut| Ok(At::new(cut)?.key)).collect::<io::Result<_>>()?;
+        // Other stores would list everything for each piece.
+        let keys = if at.root.starts_with("s3://") { keys } else { Vec::new() };
+        let starts = std::iter::once(None).chain(keys.iter().map(Some));
+        let ends = keys.iter().map(Some).chain(std::iter::once(None));
+        let pieces = stream::iter(starts.zip(ends)).map(|(start, end)| listening(piece(at, start, end)));
+        wait(async {
+            let mut pieces = pieces.buffer_unordered(AT_ONCE);
+            while let Some((metas, heard)) = pieces.next().await {
+                take(level(at, Vec::new(), metas.map_err(io_error)?, heard));
+            }
+            Ok(())
+        })
+    }
+
     fn level(&self, url: &str) -> io::Result<Level> {
         let at = At::new(url)?;
         let (found, heard) = wait(listening(at.client.list_with_delimiter(Some(&at.key))).map(Ok))?;
@@ -55,6 +76,7 @@ impl Store for Stores {
             (Ok(at), Ok(runtime)) => {
                 let if_match = object.tag.clone();
                 runtime.spawn(async move {
+                    let _permit = REQUESTS.acquire().await;
                     // The receiver may have stopped waiting.
                     let _ = send.send(guarded(part(&at, range, if_match)).await);
                 });
@@ -73,11 +95,11 @@ impl Store for Stores {
 
     fn read_all(&self, urls: &[String], most: u64) -> Vec<io::Result<(Object, Bytes)>> {
         let one = |url: String| async move { guarded(async { whole(&At::new(&url)?, most).await }).await };
-        let reads = stream::iter(urls.to_vec()).map(one).buffered(MANY);
+        let reads = stream::iter(urls.to_vec()).map(one).buffered(AT_ONCE);
         wait(reads.collect::<Vec<_>>().map(Ok)).unwrap_or_else(|error| vec![Err(error)])
     }
 
-    fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<()> {
+    fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<Option<String>> {
         let at = At::new(url)?;
         let mode = match only {
             Only::Always => PutMode::Overwrite,
@@ -91,56 +113,90 @@ impl Store for Stores {
                 // If the answer is lost, the retry finds the first request's object, or the store does not know whether
                 // it wrote.
                 Err(error) => match whole(&at, content.len() as u64).await {
-                    Ok((_, there)) if there == content => Ok(()),
+                    Ok((object, there)) if there == content => Ok(object.tag),
                     _ => Err(error),
                 },
-                Ok(_) => Ok(()),
+                Ok(put) => Ok(put.e_tag),
             }
         })
     }
 
-    fn upload(&self, from: &Path, url: &str) -> io::Result<()> {
-        let at = At::new(url)?;
-        let mut file = File::open(from)?;
-        let mut first = Vec::new();
-        (&mut file).take(PART as u64).read_to_end(&mut first)?;
-        if first.len() < PART {
-            return wait(async { at.client.put(&at.key, first.into()).await.map(drop).map_err(io_error) });
+    fn upload(&self, files: &[(PathBuf, String)]) -> io::Result<()> {
+        let (mut small, mut large) = (Vec::new(), Vec::new());
+        for (from, url) in files {
+            let bytes = from.metadata()?.len();
+            if bytes < PART as u64 { small.push((from, url, bytes)) } else { large.push((from, url)) }
         }
-        let upload = wait(async { at.client.put_multipart(&at.key).await.map_err(io_error) })?;
-        let mut writer = WriteMultipart::new_with_chunk_size(upload, PART);
-        match wait(in_parts(&mut writer, first, file)) {
-            Ok(()) => wait(async { writer.finish().await.map(drop).map_err(io_error) }),
-            Err(error) => {
-                // Parts of an aborted upload are no object; if the abort fails too, the store's own rules remove them.
-                let _ = wait(async { writer.abort().await.map_err(io_error) });
-                Err(error)
-            }
-        }
+        let room = &Semaphore::new(ROOM as usize);
+        let uploads = stream::iter(small).map(|(from, url, bytes)| short(from, url, (room, bytes)));
+        wait(uploads.buffer_unordered(AT_ONCE).try_collect::<()>())?;
+        large.into_iter().try_for_each(|(from, url)| long(from, url))
     }
 
     fn remove(&self, urls: Vec<String>) -> io::Result<()> {
-        let one = |url: String| async move {
-            let at = At::new(&url)?;
-            match at.client.delete(&at.key).await.map_err(io_error) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
+        let Some(first) = urls.first() else { return Ok(()) };
+        let client = At::new(first)?.client;
+        let keys = urls.iter().map(|url| Ok(At::new(url)?.key)).collect::<io::Result<Vec<Key>>>()?;
+        let mut removed = client.delete_stream(stream::iter(keys).map(Ok).boxed());
+        wait(async {
+            while let Some(removed) = removed.next().await {
+                match removed.map_err(io_error) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
             }
-        };
-        wait(stream::iter(urls).map(one).buffer_unordered(MANY).try_collect())
+            Ok(())
+        })
     }
 }
 
-/// Sends the parts of an upload, the first of which is already read.
-async fn in_parts(writer: &mut WriteMultipart, first: Vec<u8>, mut file: File) -> io::Result<()> {
-    let mut part = first;
-    while !part.is_empty() {
+/// Lists the objects after `start` up to `end`, both optional.
+async fn piece(at: &At, start: Option<&Key>, end: Option<&Key>) -> object_store::Result<Vec<ObjectMeta>> {
+    let objects = match start {
+        Some(start) => at.client.list_with_offset(Some(&at.key), start),
+        None => at.client.list(Some(&at.key)),
+    };
+    let is_within = |meta: &ObjectMeta| end.is_none_or(|end| meta.location <= *end);
+    objects.try_take_while(|meta| std::future::ready(Ok(is_within(meta)))).try_collect().await
+}
+
+/// Uploads a file of less than [`PART`] bytes, which takes as much of a room of [`ROOM`] bytes.
+async fn short(from: &Path, url: &str, (room, bytes): (&Semaphore, u64)) -> io::Result<()> {
+    let at = At::new(url)?;
+    let _held = room.acquire_many(bytes.min(ROOM.into()) as u32).await;
+    let _permit = REQUESTS.acquire().await;
+    let mut content = Vec::new();
+    File::open(from)?.take(PART as u64).read_to_end(&mut content)?;
+    at.client.put(&at.key, content.into()).await.map(drop).map_err(io_error)
+}
+
+/// Uploads a file in parts.
+fn long(from: &Path, url: &str) -> io::Result<()> {
+    let at = At::new(url)?;
+    let file = File::open(from)?;
+    let upload = wait(async { at.client.put_multipart(&at.key).await.map_err(io_error) })?;
+    let mut writer = WriteMultipart::new_with_chunk_size(upload, PART);
+    match wait(in_parts(&mut writer, file)) {
+        Ok(()) => wait(async { writer.finish().await.map(drop).map_err(io_error) }),
+        Err(error) => {
+            // Parts of an aborted upload are no object; if the abort fails too, the store's own rules remove them.
+            let _ = wait(async { writer.abort().await.map_err(io_error) });
+            Err(error)
+        }
+    }
+}
+
+/// Sends the parts of an upload.
+async fn in_parts(writer: &mut WriteMultipart, mut file: File) -> io::Result<()> {
+    loop {
+        let mut part = Vec::new();
+        (&mut file).take(PART as u64).read_to_end(&mut part)?;
+        if part.is_empty() {
+            return Ok(());
+        }
         writer.wait_for_capacity(PARTS).await.map_err(io_error)?;
         writer.put(part.into());
-        part = Vec::new();
-        (&mut file).take(PART as u64).read_to_end(&mut part)?;
     }
-    Ok(())
 }
 
 async fn part(at: &At, range: Range<u64>, if_match: Option<String>) -> io::Result<Bytes> {

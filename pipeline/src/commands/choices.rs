@@ -271,7 +271,7 @@ impl Chosen {
 /// Whether an input is a file that gets the table of edges by default.
 fn is_small(input: &Input) -> bool {
     match input {
-        Input::File(path) => storage::about(path).is_ok_and(|file| file.bytes <= EDGES_UP_TO),
+        Input::File(path) => storage::input(path).is_ok_and(|file| file.bytes <= EDGES_UP_TO),
         Input::Stdin => false,
     }
 }

@@ -1,30 +1,36 @@
 //! Finds an existing run in the lake.
 //!
-//! The input is hashed only if the lake has a run on a file of the same size, and of the same stem or name.
+//! The input is hashed only if the lake has a run on a file of the same size, and of the same stem or name. An object of
+//! a store is not even read if its tag and its length are those of the run.
 
 use super::request::{Outcome, Request};
 use crate::diagnostic::Diagnostic;
 use crate::inputs;
 use heaplake_input::source::{self, Input};
 use heaplake_kit::storage::{self, About};
+use heaplake_kit::threads::locked;
 use heaplake_lake::commit;
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::options::{AnalysisOptions, Options, TableName, Tables};
 use heaplake_schemas::run::Run;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 /// Returns the existing run of this input with the same options. A different run of the same name is an error.
 pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Diagnostic> {
     let Input::File(path) = &request.input else { return Ok(None) };
-    let Ok(About { bytes, .. }) = storage::about(path) else { return Ok(None) };
+    let Ok(About { bytes, .. }) = storage::input(path) else { return Ok(None) };
     let candidates = match &request.snapshot {
         Some(name) => vec![commit::place(&request.lake, &request.release, name)],
         None => named_alike(request),
     };
     let mut hash = None;
     for place in candidates {
-        if request.snapshot.is_none() && commit::input_bytes(&place).is_some_and(|there| there != bytes) {
+        // In a store, a part of a description costs as much as the whole.
+        let is_local = !storage::is_url(&place);
+        if request.snapshot.is_none() && is_local && commit::input_bytes(&place).is_some_and(|there| there != bytes) {
             continue;
         }
         let Some(run) = commit::read(&place)? else { continue };
@@ -37,6 +43,9 @@ pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, D
                 return Err(taken(&place, "its input"));
             }
             continue;
+        }
+        if run.source == request.input.name() && run.input_tag.is_some() && run.input_tag == tag(&request.input) {
+            return same(request, place, run).map(Some);
         }
         let hash = match &hash {
             Some(hash) => hash,
@@ -71,8 +80,25 @@ fn of_one_kind(one: &Options, other: &Options) -> bool {
 fn named_alike(request: &Request) -> Vec<PathBuf> {
     let prefix = format!("snapshot={}-", inputs::stem(&request.input));
     let folder = request.lake.join(format!("release={}", request.release));
-    let entries = storage::entries(&folder).unwrap_or_default();
-    entries.iter().filter(|entry| entry.name.starts_with(&prefix)).map(|entry| folder.join(&entry.name)).collect()
+    let names = names(&folder);
+    names.iter().filter(|name| name.starts_with(&prefix)).map(|name| folder.join(name)).collect()
+}
+
+/// Names in a folder, in a store as they were at the first question: a run made since is found when its place is taken.
+fn names(folder: &Path) -> Arc<Vec<String>> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Arc<Vec<String>>>> = Mutex::new(BTreeMap::new());
+    let list = || Arc::new(storage::entries(folder).unwrap_or_default().into_iter().map(|entry| entry.name).collect());
+    if !storage::is_url(folder) {
+        return list();
+    }
+    let mut known = locked(&KNOWN);
+    Arc::clone(known.entry(folder.to_owned()).or_insert_with(list))
+}
+
+/// The tag of an input in a store, if equal tags mean equal bytes.
+pub fn tag(input: &Input) -> Option<String> {
+    let Input::File(path) = input else { return None };
+    storage::input(path).ok()?.tag.filter(|tag| !tag.starts_with("W/"))
 }
 
 fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Diagnostic> {

@@ -252,7 +252,7 @@ fn identity(input: &Input) -> Option<(String, u64, i64, u64)> {
     let Input::File(path) = input else { return None };
     if let Some(url) = storage::url(path) {
         // The store's tag of the content replaces the inode.
-        let About { bytes, changed, tag } = storage::about(path).ok()?;
+        let About { bytes, changed, tag } = storage::input(path).ok()?;
         let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
         let tag = xxh3_64(tag.unwrap_or_default().as_bytes());
         return Some((url.to_owned(), bytes, i64::try_from(changed).unwrap_or(i64::MAX), tag));

@@ -66,7 +66,7 @@ impl Request {
             // Standard input cannot be read again.
             (Input::Stdin, _) | (_, Resume::Never) => false,
             (_, Resume::Always) => true,
-            (Input::File(path), Resume::Auto) => storage::about(path).is_ok_and(|file| file.bytes > LARGE),
+            (Input::File(path), Resume::Auto) => storage::input(path).is_ok_and(|file| file.bytes > LARGE),
         }
     }
 
@@ -78,7 +78,7 @@ impl Request {
     /// Estimated size of the decompressed input, bytes; `None` for stdin.
     pub fn bytes(&self) -> Option<u64> {
         let Input::File(path) = &self.input else { return None };
-        let bytes = storage::about(path).ok()?.bytes;
+        let bytes = storage::input(path).ok()?.bytes;
         let compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
         Some(if compressed { bytes.saturating_mul(COMPRESSED) } else { bytes })
     }

@@ -43,6 +43,10 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     {
         return Ok(outcome);
     }
+    if let Input::File(path) = &request.input {
+        // All later steps see this version; an error shows when it is opened.
+        let _ = storage::input_anew(path);
+    }
     // Reports a conflict over the place before the work.
     let place = request.snapshot.as_ref().map(|name| Place::take(&request.lake, &request.release, name)).transpose()?;
     place.iter().try_for_each(Place::refuse_replaced)?;
@@ -126,10 +130,7 @@ impl RunExecutor<'_> {
         }
         let held = held.map_or_else(|| Place::take(&request.lake, &request.release, &name), Ok)?;
         let held = held.made_in(&scratch.folder().join(MADE));
-        // Standard input has no size to look for beforehand, and a name may belong to another input.
-        if !request.force
-            && let Some(outcome) = existing::at(held.path(), request, input_hash)?
-        {
+        if let Some(outcome) = self.existing(&held, input_hash)? {
             return Ok(outcome);
         }
         let (place, new) = (held.path().to_owned(), NewRun::create(held)?);
@@ -146,6 +147,13 @@ impl RunExecutor<'_> {
         journal.committing(scratch, &place, new.identity())?;
         let run = new.commit(run)?;
         Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
+    }
+
+    /// Returns the run at the place, if it is that of the input. Standard input has no size to look for beforehand, and a
+    /// name may belong to another input.
+    fn existing(&self, held: &Place, input_hash: &str) -> Result<Option<Outcome>, Diagnostic> {
+        let is_free = held.is_remote() && held.standing().is_none();
+        if self.request.force || is_free { Ok(None) } else { existing::at(held.path(), self.request, input_hash) }
     }
 
     /// Opens the input again. It was readable before, so a refusal is due to a change.
@@ -186,6 +194,7 @@ impl RunExecutor<'_> {
             source: request.input.name(),
             input_bytes,
             input_hash: input_hash.to_owned(),
+            input_tag: existing::tag(&request.input),
             captured_at_us: captured.map(|captured| captured.at_us),
             folder: None,
             options: request.options.clone(),
@@ -266,7 +275,7 @@ impl Contents {
 /// Modification time of the input file.
 fn changed(input: &Input) -> Option<SystemTime> {
     match input {
-        Input::File(path) => storage::about(path).ok()?.changed,
+        Input::File(path) => storage::input(path).ok()?.changed,
         Input::Stdin => None,
     }
 }

@@ -138,6 +138,7 @@ fn run_of(format: &str) -> Run {
         source: "made".to_owned(),
         input_bytes: 0,
         input_hash: "made".to_owned(),
+        input_tag: None,
         captured_at_us: None,
         folder: None,
         options: Options::Analysis(AnalysisOptions::default()),

@@ -6,6 +6,8 @@
 //!
 //! Errors of a store are [`Failure`]s inside an [`io::Error`] of the kind that a file system would return.
 
+mod about;
+mod inputs;
 mod readahead;
 mod store;
 mod stored;
@@ -13,39 +15,13 @@ mod stored;
 use crate::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 pub use crate::scheme::{SCHEMES, is_url, url};
+pub use about::{About, about};
+pub use inputs::{input, input_anew, list_inputs};
 pub use readahead::{Readahead, wait};
-pub use store::{Failure, Fetch, Level, Object, Only, Store, install, store};
+pub use store::{AT_ONCE, Failure, Fetch, Level, Object, Only, Store, install, store};
 pub use stored::Stored;
-
-/// Metadata of a file or an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Length in bytes.
-    pub bytes: u64,
-    /// Last modification, if known.
-    pub changed: Option<SystemTime>,
-    /// The store's version tag of the content (ETag).
-    pub tag: Option<String>,
-}
-
-/// Returns the metadata of a regular file or an object.
-///
-/// # Errors
-/// [`io::ErrorKind::InvalidInput`] for a folder, a pipe or a device.
-pub fn about(path: &Path) -> io::Result<About> {
-    if let Some(url) = url(path) {
-        let Object { bytes, tag, changed, .. } = store()?.about(url)?;
-        return Ok(About { bytes, changed: Some(changed), tag });
-    }
-    let file = std::fs::metadata(path)?;
-    match file.is_file() {
-        true => Ok(About { bytes: file.len(), changed: file.modified().ok(), tag: None }),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")),
-    }
-}
 
 /// True if the path is a regular file or an object.
 pub fn is_file(path: &Path) -> bool {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::mpsc::Receiver;
 use std::time::SystemTime;
@@ -53,6 +53,9 @@ pub enum Only {
     IfStill(String),
 }
 
+/// Requests in flight at a time.
+pub const AT_ONCE: usize = 16;
+
 /// A fetch in flight.
 pub type Fetch = Receiver<io::Result<Bytes>>;
 
@@ -65,10 +68,15 @@ pub trait Store: Send + Sync {
     /// Lists all objects below a prefix.
     fn list(&self, url: &str) -> io::Result<Level>;
 
+    /// Lists all objects below a prefix in parallel, cut at some URLs, sorted. Calls `take` with each piece, in any
+    /// order; a key that is no path may be in several.
+    fn pieces(&self, url: &str, cuts: &[String], take: &mut dyn FnMut(Level)) -> io::Result<()>;
+
     /// Lists the objects and prefixes directly below a prefix.
     fn level(&self, url: &str) -> io::Result<Level>;
 
-    /// Begins to fetch a range of an object; fails if its content no longer has its tag.
+    /// Begins to fetch a range of an object; fails if its content no longer has its tag. Fetches beyond
+    /// [`AT_ONCE`] wait.
     fn fetch(&self, object: &Object, range: Range<u64>) -> Fetch;
 
     /// Reads a whole small object, with its metadata. Objects of more than `most` bytes are not read.
@@ -81,12 +89,13 @@ pub trait Store: Send + Sync {
     fn read_all(&self, urls: &[String], most: u64) -> Vec<io::Result<(Object, Bytes)>>;
 
     /// Writes a small object conditionally; [`io::ErrorKind::AlreadyExists`] if the condition fails.
-    fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<()>;
+    /// Returns the object's tag, if the store tells it.
+    fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<Option<String>>;
 
-    /// Uploads a file as an object, a large one in parts.
-    fn upload(&self, from: &Path, url: &str) -> io::Result<()>;
+    /// Uploads files as objects in parallel, large ones in parts. The first error ends the rest.
+    fn upload(&self, files: &[(PathBuf, String)]) -> io::Result<()>;
 
-    /// Removes objects, if they exist.
+    /// Removes objects of one bucket, if they exist.
     fn remove(&self, urls: Vec<String>) -> io::Result<()>;
 }
 

@@ -1,10 +1,11 @@
 //! Files and objects opened for reading.
 
+use super::inputs;
 use super::readahead::Readahead;
-use super::store::store;
 use crate::fs::File;
 use crate::scheme::url;
-use std::io::{self, Read, Seek};
+use bytes::Bytes;
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
 /// A file or an object, for sequential reads.
@@ -13,14 +14,16 @@ pub enum Stored {
     File(File),
     /// An object, with readahead.
     Object(Readahead),
+    /// The content of a small object.
+    Whole(Cursor<Bytes>),
 }
 
 impl Stored {
-    /// Opens a regular file or an object.
+    /// Opens a regular file, or an object with [remembered](super::input) metadata.
     pub fn open(path: &Path) -> io::Result<Self> {
         match url(path) {
             None => File::open(path).map(Self::File),
-            Some(url) => Ok(Self::Object(Readahead::new(store()?.about(url)?))),
+            Some(url) => Ok(Self::Object(Readahead::new(inputs::object(url)?))),
         }
     }
 
@@ -29,6 +32,7 @@ impl Stored {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
             Self::Object(readahead) => Ok(readahead.object().bytes),
+            Self::Whole(whole) => Ok(whole.get_ref().len() as u64),
         }
     }
 
@@ -40,6 +44,7 @@ impl Stored {
                 readahead.rewind();
                 Ok(())
             }
+            Self::Whole(whole) => whole.rewind(),
         }
     }
 
@@ -56,6 +61,7 @@ impl Read for Stored {
         match self {
             Self::File(file) => file.read(buffer),
             Self::Object(readahead) => readahead.read(buffer),
+            Self::Whole(whole) => whole.read(buffer),
         }
     }
 }

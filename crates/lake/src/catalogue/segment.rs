@@ -131,13 +131,16 @@ pub(crate) struct Segment {
     /// Rows of `tables` of each run.
     starts: Vec<u32>,
     tables: Vec<TableEntry>,
+    /// Number of all tables of each run.
+    counts: Vec<u32>,
 }
 
 impl Segment {
     /// Reads a segment: the runs, and their `wanted` tables.
     pub(crate) fn read(folder: &Path, wanted: &dyn Fn(&str) -> bool, details: bool) -> Result<Self, StageError> {
         let runs = Columns::read(&folder.join(RUNS.file), details)?;
-        let mut segment = Self { starts: vec![0; runs.len() + 1], runs, tables: Vec::new() };
+        let (starts, counts) = (vec![0; runs.len() + 1], vec![0; runs.len()]);
+        let mut segment = Self { starts, runs, tables: Vec::new(), counts };
         segment.read_tables(&folder.join(TABLES.file), wanted)?;
         Ok(segment)
     }
@@ -155,6 +158,7 @@ impl Segment {
                     return Err(damaged(path, problem));
                 }
                 last = run;
+                self.counts[run] += 1;
                 let file = files.value(row);
                 if wanted(file) {
                     let (rows, bytes, xxh3_64) = (counts.value(row), bytes.value(row), value(checksums, row));
@@ -167,6 +171,11 @@ impl Segment {
             self.starts[run + 1] += self.starts[run];
         }
         Ok(())
+    }
+
+    /// Number of all tables of a run.
+    pub(crate) fn table_count(&self, run: usize) -> usize {
+        self.counts[run] as usize
     }
 
     /// The entry of a run.

@@ -1,10 +1,11 @@
 //! Writers of the catalogue.
 
+use super::read::{SEGMENT, Wanted, path_in_lake, runs_of, segments};
 use super::segment::{self, Row, Segment};
-use super::{SEGMENT, Wanted, path_in_lake, runs_of, segments};
+use crate::entries::Places;
 use crate::hidden::{self, Hidden};
 use crate::lock::Lock;
-use crate::selection;
+use crate::places::places;
 use crate::standing::{Standing, Version};
 use crate::{captured, found, remote, stored};
 use heaplake_kit::{Context, StageError, fs, storage, threads};
@@ -58,7 +59,7 @@ pub fn add(lake: &Path, places: &[PathBuf], scratch: &Path) -> Result<(), StageE
 pub fn index(lake: &Path, scratch: &Path, context: &Context<'_>) -> Result<Indexed, StageError> {
     let old = segments(&lake.join(FOLDER));
     let mut indexed = Indexed::default();
-    let selection::Places { places, damaged } = selection::places(lake)?;
+    let Places { places, damaged } = places(lake)?;
     indexed.left_out = damaged;
     context.progress.begin("index", places.len() as u64);
     for places in places.chunks(MOST_RUNS) {
@@ -165,7 +166,8 @@ fn write(lake: &Path, mut rows: Vec<Row>, scratch: &Path) -> Result<(), StageErr
     // A segment counts once its table of runs is there.
     for file in [TABLES.file, RUNS.file] {
         let to = place.join(file);
-        let sent = storage::store().and_then(|store| store.upload(&new.join(file), &to.to_string_lossy()));
+        let upload = [(new.join(file), to.to_string_lossy().into_owned())];
+        let sent = storage::store().and_then(|store| store.upload(&upload));
         sent.map_err(|error| StageError::io(&to, "write", error))?;
     }
     Ok(())

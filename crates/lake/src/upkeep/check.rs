@@ -10,7 +10,7 @@ use crate::{checksum, commit, stored, whole};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::{self, Run, Table};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -133,10 +133,28 @@ impl Described {
 /// Checks the tables of runs in parallel; returns the problems of each run.
 pub(crate) fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
     let tables = runs.iter().enumerate().flat_map(|(of, run)| run.tables.iter().map(move |table| (of, (run, table))));
+    let tables = ahead(tables, |(_, (run, table))| stored::begin(&run.place, &table.file));
     let check = |&(run, table): &(&Described, &Table), buffer: &mut Vec<u8>| check(run, table, buffer, context);
     let of_tables = whole::each(runs.len(), tables, JOB_BYTES, check, context)?;
     let all = runs.iter().zip(of_tables).map(|(run, of_tables)| unlisted(run).into_iter().chain(of_tables).collect());
     Ok(all.collect())
+}
+
+/// Tables whose reads begin before their turn.
+const AHEAD: usize = 32;
+
+/// The same elements; `begin` is called for each some elements before its turn.
+fn ahead<T>(mut all: impl Iterator<Item = T>, begin: impl Fn(&T)) -> impl Iterator<Item = T> {
+    let mut begun = VecDeque::with_capacity(AHEAD);
+    std::iter::from_fn(move || {
+        while begun.len() < AHEAD
+            && let Some(next) = all.next()
+        {
+            begin(&next);
+            begun.push_back(next);
+        }
+        begun.pop_front()
+    })
 }
 
 /// Memory per job: read buffer, and the table's footer with page index.

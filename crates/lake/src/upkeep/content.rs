@@ -77,10 +77,10 @@ fn is_one_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Whether both are regular files of equal content; in an object store, of equal length.
+/// Whether both are regular files of equal content; if one is in an object store, of equal length.
 pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, StageError> {
     let failed = |error| StageError::io(one, "read", error);
-    if storage::is_url(one) {
+    if storage::is_url(one) || storage::is_url(other) {
         let there = |path: &Path| stored::bytes(path);
         return Ok(there(other).is_ok_and(|bytes| there(one).is_ok_and(|other| other == bytes)));
     }

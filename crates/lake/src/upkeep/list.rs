@@ -136,14 +136,20 @@ pub struct Damaged {
 /// Lists the matching runs of a lake. Unreadable runs are part of the answer, not errors.
 pub fn list(lake: &Path, choice: &Choice, extent: Extent) -> Result<Listing, StageError> {
     let wanted = Wanted { tables: &|_| extent.details, details: extent.details };
-    let (mut runs, mut damaged) = (Vec::new(), Vec::new());
-    let others = selection::each(lake, &Selection::default(), wanted, |path, read| {
+    let (mut runs, mut damaged, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+    let mut take = |path: PathBuf, read: selection::Read| {
         let listed = read.and_then(|read| read.map_or(Ok(None), |read| one(read, choice, extent)));
         match listed {
             Ok(run) => runs.extend(run),
             Err(problem) => damaged.push(Damaged { path, problem }),
         }
+    };
+    let others = selection::each(lake, &Selection::default(), wanted, |path, read| match extent.descriptions {
+        true => reads.push((path, read)),
+        false => take(path, read),
     })?;
+    stored::expect(&reads.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    reads.into_iter().for_each(|(path, read)| take(path, read));
     damaged.extend(others.into_iter().map(|(path, problem)| Damaged { path, problem }));
     let mut listing = Listing { runs, damaged, unmet: None };
     listing.runs.sort_by(|a, b| (&a.release, &a.snapshot).cmp(&(&b.release, &b.snapshot)));

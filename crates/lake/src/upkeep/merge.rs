@@ -4,6 +4,9 @@
 //! the run appears atomically, like one made there. A killed merge leaves complete runs and such hidden folders, which
 //! the next merge removes; merging again adds the missing runs.
 //!
+//! A lake in an object store gets each run by an upload, from a temporary folder. Its description there differs in the
+//! folder of its tables, and so in its seal.
+//!
 //! Regular files of a run folder are merged. A symbolic link is refused: a foreign lake could thereby copy any file
 //! that the user can read. A run that is moved must contain nothing else.
 
@@ -11,12 +14,14 @@ use super::check::{self, Described, Description, Problem};
 use super::content::{self, Content};
 use crate::commit::{self, NewRun};
 use crate::place::{self, Parts, Place, Standing};
+use crate::run_files::PAGE;
 use crate::{selection, stored};
-use heaplake_kit::{Context, StageError, fs};
+use heaplake_kit::{Context, StageError, fs, storage};
 use heaplake_schemas::run::{self, Run};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{canonicalize, metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +80,7 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
         problem: format!("{}: {problem}", source.display()),
         advice: advice.to_owned(),
     };
-    if canonicalize(source).is_ok_and(|source| canonicalize(lake).is_ok_and(|lake| source == lake)) {
+    if source == lake || canonicalize(source).is_ok_and(|source| canonicalize(lake).is_ok_and(|lake| source == lake)) {
         return Err(refused("this is the lake itself", "name other lakes"));
     }
     if takes_away {
@@ -98,14 +103,14 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
 /// Runs that are committed together: a sync of the whole file system costs as much as that of a few files.
 const AT_ONCE: usize = 256;
 
-/// Merges runs into a lake; calls `tell` for each, in order. With `takes_away`, removes them from their sources
+/// Merges runs into a lake; calls `tell` for each, in order. `scratch` is the folder for runs on their way to a store. With `takes_away`, removes them from their sources
 /// afterwards.
 ///
 /// # Errors
 /// Out of memory, full disk, cancellation. Errors of single runs are told.
 pub fn merge(
     sources: &[PathBuf],
-    lake: &Path,
+    (lake, scratch): (&Path, &Path),
     takes_away: bool,
     context: &Context<'_>,
     mut tell: impl FnMut(Merged),
@@ -121,7 +126,7 @@ pub fn merge(
         }
         context.check()?;
         let step = match &parts {
-            Some(parts) => begin(source, parts, lake, takes_away, context),
+            Some(parts) => begin(source, parts, (lake, scratch), takes_away, context),
             None => refused(source, "this run is in no folder release=…", "name a lake, or LAKE/release=…/snapshot=…"),
         };
         begun.push(Begun { source: source.clone(), path, step: resource(step)? });
@@ -138,8 +143,10 @@ struct Begun {
 
 /// State of a run before its commit.
 struct Step {
-    /// The run, complete beside its place; `None` if the lake has it already.
+    /// The run, complete beside its place; `None` if the lake has it.
     new: Option<NewRun>,
+    /// Whether the lake had it already.
+    was_there: bool,
     /// The place in the source, held until the run is removed there.
     held: Option<Place>,
     /// Files of the source.
@@ -156,7 +163,8 @@ fn resource<T>(done: Result<T, Refusal>) -> Result<Result<T, Refusal>, StageErro
 
 /// Commits runs together, then removes them from their sources.
 fn end(begun: Vec<Begun>, lake: &Path, takes_away: bool, tell: &mut impl FnMut(Merged)) -> Result<(), StageError> {
-    if begun.iter().any(|run| matches!(&run.step, Ok(Step { new: Some(_), .. }))) {
+    let is_new = |run: &Begun| matches!(&run.step, Ok(Step { new: Some(_), .. }));
+    if begun.iter().any(is_new) {
         fs::sync_file_system(lake).map_err(|error| StageError::io(lake, "write", error))?;
     }
     let mut around = BTreeSet::new();
@@ -186,7 +194,10 @@ fn end(begun: Vec<Begun>, lake: &Path, takes_away: bool, tell: &mut impl FnMut(M
 
 /// Moves a run to its place; collects the folders to sync.
 fn appear(mut step: Step, around: &mut BTreeSet<PathBuf>) -> Result<(Status, Step), Refusal> {
-    let Some(new) = step.new.take() else { return Ok((Status::Present, step)) };
+    let Some(new) = step.new.take() else {
+        let status = if step.was_there { Status::Present } else { Status::Merged };
+        return Ok((status, step));
+    };
     around.extend(new.appear()?.around());
     Ok((Status::Merged, step))
 }
@@ -208,7 +219,13 @@ fn absolute(source: &Path) -> PathBuf {
 }
 
 /// Brings a run beside its place, or checks the one that the lake has already.
-fn begin(source: &Path, parts: &Parts, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Step, Refusal> {
+fn begin(
+    source: &Path,
+    parts: &Parts,
+    (lake, scratch): (&Path, &Path),
+    takes_away: bool,
+    context: &Context<'_>,
+) -> Result<Step, Refusal> {
     let Parts { release, snapshot, .. } = parts;
     // Held until the run is in the lake, so that nobody replaces the run to remove.
     let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
@@ -217,12 +234,17 @@ fn begin(source: &Path, parts: &Parts, lake: &Path, takes_away: bool, context: &
     };
     let run = intact(source, &description)?;
     if is_same_folder(source, &place::path(lake, release, snapshot)) {
-        return Ok(Step { new: None, held: None, content: Content::default() });
+        return Ok(Step { new: None, was_there: true, held: None, content: Content::default() });
     }
     let content = content_of(source, takes_away)?;
     held.iter().try_for_each(Place::refuse_others)?;
-    let place = Place::take(lake, release, snapshot)?;
-    let new = match Description::read(place.path()) {
+    let place = Place::take(lake, release, snapshot)?.made_in(&scratch.join(MADE));
+    let there = match place.is_remote() && place.standing().is_none() {
+        true => None,
+        false => Description::read(place.path()),
+    };
+    let was_there = there.is_some();
+    let new = match there {
         Some(there) => {
             present(&there, &description, place.path(), takes_away, context)?;
             if takes_away {
@@ -230,10 +252,13 @@ fn begin(source: &Path, parts: &Parts, lake: &Path, takes_away: bool, context: &
             }
             None
         }
-        None => Some(new(source, &description, &content, run, place, context)?),
+        None => new(source, &description, &content, run, place, context)?,
     };
-    Ok(Step { new, held, content })
+    Ok(Step { new, was_there, held, content })
 }
+
+/// Folder in the scratch folder for a run on its way to a store.
+const MADE: &str = "run";
 
 /// Lists the run's files besides its description. With `takes_away`, refuses anything else in the folder.
 fn content_of(source: &Path, takes_away: bool) -> Result<Content, Refusal> {
@@ -293,7 +318,7 @@ fn present(
     if let Some(problem) = &there.problem {
         return Err(of_problem(problem));
     }
-    if there.text != description.text {
+    if there.text != description.text && !is_uploaded(there, description) {
         return refused(
             path,
             "the lake has another run of this name",
@@ -307,6 +332,16 @@ fn present(
     Ok(())
 }
 
+/// Whether descriptions differ only in what depends on the kind of lake.
+fn is_uploaded(there: &Description, here: &Description) -> bool {
+    let run = |of: &Description| {
+        let run = of.intact()?.clone();
+        Some(Run { seal: None, folder: None, ..run })
+    };
+    let runs = run(there).zip(run(here));
+    runs.is_some_and(|(one, other)| one == other)
+}
+
 /// Refuses a run with a damaged table.
 fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     context.progress.begin("merge", described.bytes());
@@ -315,7 +350,7 @@ fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
     problems.iter().flatten().next().map_or(Ok(()), |problem| Err(of_problem(problem)))
 }
 
-/// Brings a run that the lake lacks beside its place.
+/// Brings a run that the lake lacks beside its place; `None` if it is there, because a store has no such place.
 fn new(
     source: &Path,
     description: &Description,
@@ -323,7 +358,8 @@ fn new(
     run: &Run,
     place: Place,
     context: &Context<'_>,
-) -> Result<NewRun, Refusal> {
+) -> Result<Option<NewRun>, Refusal> {
+    let (path, is_remote) = (place.path().to_owned(), place.is_remote());
     let new = NewRun::create(place)?;
     for name in &content.files {
         context.check()?;
@@ -339,6 +375,29 @@ fn new(
         }
         refusal => refusal,
     })?;
+    if is_remote {
+        upload(new, &path, run)?;
+        return Ok(None);
+    }
     new.describe(&description.text)?;
-    Ok(new)
+    Ok(Some(new))
+}
+
+/// Uploads a run to its place, with its page last.
+fn upload(new: NewRun, place: &Path, run: &Run) -> Result<(), StageError> {
+    let (page, aside) = (new.folder().join(PAGE), new.folder().with_extension("html"));
+    let has_page = match fs::rename(&page, &aside) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(StageError::io(&page, "rename", error)),
+    };
+    new.commit(run.clone())?;
+    if has_page {
+        let to = place.join(PAGE);
+        let upload = [(aside, to.to_string_lossy().into_owned())];
+        let sent = storage::store().and_then(|store| store.upload(&upload));
+        sent.map_err(|error| StageError::io(&to, "write", error))?;
+        stored::changed(place);
+    }
+    Ok(())
 }

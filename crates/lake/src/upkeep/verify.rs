@@ -6,8 +6,8 @@ use crate::catalogue::{Catalogue, Wanted};
 use crate::entry::Entry;
 use crate::place::Standing;
 use crate::strangers::{self, Strangers};
-use crate::{place, selection};
-use heaplake_kit::{Context, StageError};
+use crate::{place, places};
+use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,8 @@ impl Verified {
 
 /// Checks a lake without changing it. Damage is part of the answer, not an error.
 pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError> {
-    let places = selection::places(lake)?;
+    let catalogue = Catalogue::read(lake, WHOLE);
+    let (places, level) = places::whole(lake, &catalogue)?;
     let mut verified = Verified::default();
     for (path, problem) in places.damaged {
         let advice = "check the disk, and who may read it; what is no folder has to go from there".to_owned();
@@ -68,7 +69,6 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
         verified.runs.push(Checked { path, status: Status::Damaged, problems: vec![problem] });
     }
     let (mut described, mut of_descriptions) = (Vec::new(), Vec::new());
-    let catalogue = Catalogue::read(lake, WHOLE);
     verified.runs.extend(catalogue.damaged.iter().map(|(path, problem)| damaged_segment(path, problem)));
     for place in places.places {
         let Some(Description { standing, run, problem, .. }) = Description::read(&place) else { continue };
@@ -85,7 +85,10 @@ pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError
         }
     }
     context.check()?;
-    verified.strangers = strangers::of(lake, &lake.join(place::NEW))?;
+    verified.strangers = match level {
+        Some(level) => strangers::of_store(&lake.to_string_lossy(), level),
+        None => strangers::of_folder(&lake.join(place::NEW)),
+    };
     verified.tables = described.iter().map(|run| run.tables.len()).sum();
     verified.bytes = described.iter().map(Described::bytes).fold(0, u64::saturating_add);
     context.progress.begin("verify", verified.bytes);
@@ -114,8 +117,11 @@ fn damaged_segment(path: &Path, problem: &str) -> Checked {
 
 /// Compares what the catalogue says of a run, as far as it is of this version, with its description.
 fn differs(place: &Path, run: &Run, catalogue: &Catalogue) -> Option<Problem> {
-    let (_, version) = Standing::examined(place).ok()??;
-    let known = catalogue.find(place, &version?)?.entry();
+    let version = match storage::is_url(place) {
+        true => places::version(place)?,
+        false => Standing::examined(place).ok()??.1?,
+    };
+    let known = catalogue.find(place, &version)?.entry();
     let mut entry = Entry::of(run).ok()?;
     entry.captured_at_us = captured_at(place, &entry).ok()?;
     (known != entry).then(|| Problem {

@@ -9,6 +9,7 @@ use crate::print::{self, lake as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_kit::{Context, storage};
+use heaplake_lake::hidden::Hidden;
 use heaplake_lake::upkeep::merge::{self, Merged, Status};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -50,10 +51,6 @@ pub(crate) struct Arguments {
 /// Merges the runs. Failures of single runs are reported, not returned.
 pub(crate) fn run(arguments: &Arguments) -> Done {
     let Arguments { sources, out: lake, takes_away, .. } = arguments;
-    if storage::is_url(lake) {
-        let cause = format!("{}: runs cannot be merged into a lake in an object store", lake.display());
-        return Err(Diagnostic::usage(cause, "merge into a local lake, or analyse with --out there"));
-    }
     let found = sources.iter().map(|source| merge::places(source, lake, *takes_away)).collect::<Result<Vec<_>, _>>();
     let places: Vec<PathBuf> = found.map_err(Diagnostic::of_usage)?.into_iter().flatten().collect();
     prepare(lake).map_err(Diagnostic::of_usage)?;
@@ -80,7 +77,14 @@ struct Report {
 fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec<Merged>, Done) {
     let (mut merged, mut exit) = (Vec::new(), 0);
     let mut catalogue = Cataloguing::new(None);
-    let done = merge::merge(places, &arguments.out, arguments.takes_away, context, |run| {
+    let lake = &arguments.out;
+    let passing = if storage::is_url(lake) { Some(workplace::passing(None)) } else { None };
+    let passing = match passing.transpose() {
+        Ok(passing) => passing,
+        Err(error) => return (merged, Err(error.into())),
+    };
+    let scratch = passing.as_ref().map_or(&**lake, Hidden::path);
+    let done = merge::merge(places, (lake, scratch), arguments.takes_away, context, |run| {
         if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
             exit = exit.max(Diagnostic::failed(problem, advice).tell());
         }

@@ -137,6 +137,6 @@ impl From<SqlError> for Diagnostic {
             Kind::File | Kind::Changed => Exit::Failed,
             Kind::Interrupted => Exit::Interrupted,
         };
-        Self { cause, advice, exit, error: None }
+        Self { cause, advice, exit, error: None, input: None }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate
     };
     // Assumes the compression ratio of the part read so far.
     let stored = match input {
-        Input::File(path) => storage::about(&path).map_or(0, |file| file.bytes),
+        Input::File(path) => storage::input(&path).map_or(0, |file| file.bytes),
         Input::Stdin => 0,
     };
     let so_far = progress.load(std::sync::atomic::Ordering::Relaxed).max(1);

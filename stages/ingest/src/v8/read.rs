@@ -88,7 +88,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let Opened { input, source } = format::opened(job.input)?;
     let size = match &input {
-        Input::File(path) => storage::about(path).map_or(0, |file| file.bytes),
+        Input::File(path) => storage::input(path).map_or(0, |file| file.bytes),
         Input::Stdin => 0,
     };
     context.progress.begin(STAGE.name, size);
