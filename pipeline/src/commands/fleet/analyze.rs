@@ -63,9 +63,10 @@ pub(crate) struct Arguments {
     /// Otherwise tasks in flight together take at most this size times the number of nodes.
     #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
     scratch_per_node: Option<Size>,
-    /// Time that an input waits for a node that can take it [default: 10m, or 1m without an autoscaler]
+    /// Time that an input waits for a node that can take it [default: 10m]
     ///
-    /// A number and s, m or h. The input fails when no such node has come by then.
+    /// A number and s, m or h. The input fails when no such node has come by then. The default is 1m on a cluster
+    /// without an autoscaler.
     #[arg(long, value_name = "TIME", help_heading = CLUSTER)]
     wait: Option<String>,
     /// Time limit of a task [default: none]
