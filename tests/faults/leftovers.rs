@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The names in the lake other than releases.
+/// The names in the lake other than releases and the catalogue.
 fn hidden(lake: &Lake) -> Vec<String> {
     let entries = fs::read_dir(lake.path()).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| !name.starts_with("release=")).collect()
+    names.filter(|name| !name.starts_with("release=") && name != "catalogue").collect()
 }
 
 fn killed(command: &mut Command, fault: &str) {

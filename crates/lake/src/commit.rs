@@ -295,7 +295,7 @@ impl NewRun {
 
     /// Syncs the folder entries of the run and of its release.
     fn settle(&self) -> Result<(), StageError> {
-        self.around().iter().try_for_each(|folder| settle(folder))
+        self.around().iter().try_for_each(|folder| settle(folder, "the run is", self.place.path()))
     }
 }
 
@@ -312,10 +312,10 @@ impl Drop for NewRun {
     }
 }
 
-/// Syncs the entries of a folder with a new run.
-pub(crate) fn settle(folder: &Path) -> Result<(), StageError> {
+/// Syncs the entries of a folder with new runs; the message says where and `what` is in place.
+pub(crate) fn settle(folder: &Path, what: &str, place: &Path) -> Result<(), StageError> {
     fs::sync(folder).map_err(|error| StageError::Refused {
-        problem: format!("{}: a new run is in its place, but may be lost with the power: {error}", folder.display()),
+        problem: format!("{}: {what} in its place, but may be lost with the power: {error}", place.display()),
         advice: "check the disk; the run can be read, and --force makes it anew".to_owned(),
     })
 }

@@ -173,7 +173,7 @@ fn end(begun: Vec<Begun>, lake: &Path, takes_away: bool, tell: &mut impl FnMut(M
         let done = resource(step.and_then(|step| appear(step, &mut around)))?;
         ended.push((source, path, done));
     }
-    around.iter().try_for_each(|folder| commit::settle(folder))?;
+    around.iter().try_for_each(|folder| commit::settle(folder, "what was merged is", folder))?;
     for (source, path, done) in ended {
         let done = done.and_then(|(status, step)| {
             if takes_away {
