@@ -1,9 +1,8 @@
 //! Finds a run by its name in a lake, or the beginning of its name: `lake/web7`, `lake/2.4.1/web7`.
 
+use crate::entries;
 use crate::nearest::{clause, nearest};
-use crate::{entries, stored};
 use heaplake_kit::storage;
-use heaplake_schemas::run;
 use std::path::{Path, PathBuf};
 
 /// Names in a message about several runs.
@@ -16,8 +15,10 @@ const SHOWN: usize = 3;
 /// # Errors
 /// One line, if several runs or none of the lake have such a name.
 pub fn run(path: &Path) -> Result<PathBuf, String> {
-    let is_there = storage::is_url(path) || path.symlink_metadata().is_ok() || stored::exists(&path.join(run::FILE));
-    let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| !is_there) else {
+    // The name of a folder is meant in full.
+    let is_folder =
+        |name: &&str| name.starts_with("snapshot=") || storage::is_url(path) || path.symlink_metadata().is_ok();
+    let Some(wanted) = path.file_name().and_then(|name| name.to_str()).filter(|name| !is_folder(name)) else {
         return Ok(path.to_owned());
     };
     let Some(releases) = releases(path) else { return Ok(path.to_owned()) };
@@ -26,7 +27,6 @@ pub fn run(path: &Path) -> Result<PathBuf, String> {
         let places = entries::named(release, "snapshot=").map_err(|error| error.to_string())?.places;
         runs.extend(places.into_iter().filter_map(|place| Some((place.clone(), snapshot(&place)?))));
     }
-    let wanted = name.strip_prefix("snapshot=").unwrap_or(name);
     let having = |fits: &dyn Fn(&str) -> bool| -> Vec<&PathBuf> {
         runs.iter().filter(|(_, name)| fits(name)).map(|(place, _)| place).collect()
     };
@@ -86,6 +86,7 @@ mod tests {
         assert_eq!(found("2/web1"), at("release=2/snapshot=web1-aa"));
         assert_eq!(found("release=2/web1"), at("release=2/snapshot=web1-aa"));
         assert_eq!(found("release=1/snapshot=web1-aa"), at("release=1/snapshot=web1-aa"));
+        assert_eq!(found("release=1/snapshot=web"), at("release=1/snapshot=web"), "the name of a folder, in full");
         assert_eq!(found("other"), at("other"), "what is there is meant");
         assert_eq!(found("3/web1"), at("3/web1"), "no lake");
         for (name, said) in [("web", "3 runs have names that begin with web"), ("wbe1", "the nearest: web1-aa")] {
