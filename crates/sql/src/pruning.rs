@@ -6,7 +6,8 @@ use datafusion::datasource::physical_plan::parquet::{
     PagePruningAccessPlanFilter, ParquetAccessPlan, RowGroupAccessPlanFilter,
 };
 use datafusion::error::Result;
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, conjunction_opt, split_conjunction};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use parquet::arrow::arrow_reader::RowSelection;
@@ -32,6 +33,12 @@ impl Pruning {
         schema: &SchemaRef,
         (file, metrics): (&str, &ExecutionPlanMetricsSet),
     ) -> Option<Self> {
+        // With flags, the engine's conditions on statistics have operands of wrong types, and it panics.
+        let is_flag =
+            |name: &str| schema.field_with_name(name).is_ok_and(|field| *field.data_type() == DataType::Boolean);
+        let has_flag = |part: &Arc<dyn PhysicalExpr>| collect_columns(part).iter().any(|column| is_flag(column.name()));
+        let parts = split_conjunction(&condition).into_iter().filter(|part| !has_flag(part));
+        let condition = conjunction_opt(parts.cloned())?;
         let of_groups = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
         let of_groups = of_groups.try_build(Arc::clone(&condition)).ok()?;
         let of_pages = PagePruningAccessPlanFilter::new(&condition, Arc::clone(schema));
