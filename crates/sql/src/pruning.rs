@@ -29,7 +29,7 @@ pub(crate) struct Pruning {
 impl Pruning {
     /// `None` if the condition rules nothing out by statistics.
     pub(crate) fn new(
-        condition: Arc<dyn PhysicalExpr>,
+        condition: &Arc<dyn PhysicalExpr>,
         schema: &SchemaRef,
         (file, metrics): (&str, &ExecutionPlanMetricsSet),
     ) -> Option<Self> {
@@ -37,7 +37,7 @@ impl Pruning {
         let is_flag =
             |name: &str| schema.field_with_name(name).is_ok_and(|field| *field.data_type() == DataType::Boolean);
         let has_flag = |part: &Arc<dyn PhysicalExpr>| collect_columns(part).iter().any(|column| is_flag(column.name()));
-        let parts = split_conjunction(&condition).into_iter().filter(|part| !has_flag(part));
+        let parts = split_conjunction(condition).into_iter().filter(|part| !has_flag(part));
         let condition = conjunction_opt(parts.cloned())?;
         let of_groups = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
         let of_groups = of_groups.try_build(Arc::clone(&condition)).ok()?;

@@ -306,7 +306,7 @@ impl ExecutionPlan for Scan {
         }
         conditions.extend(self.pruning.as_ref().map(|pruning| Arc::clone(pruning.condition())));
         let of_files = (self.table.file, &self.metrics);
-        let Some(pruning) = Pruning::new(conjunction(conditions), &self.table.schema, of_files) else {
+        let Some(pruning) = Pruning::new(&conjunction(conditions), &self.table.schema, of_files) else {
             return Ok(taken);
         };
         let pruned: Arc<dyn ExecutionPlan> = Arc::new(Self { pruning: Some(Arc::new(pruning)), ..self.clone() });

@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn a_cluster_is_new_if_all_its_runs_are_of_the_last_night() {
         let (old, new) = (run("a", Some(2)), run("a", Some(30)));
-        assert_eq!(described(&[new.clone(), run("b", Some(30))], &[old.clone()]).is_new, Some(true));
-        assert_eq!(described(&[new.clone(), run("b", Some(2))], &[old.clone()]).is_new, Some(false));
-        assert_eq!(described(&[new.clone()], &[run("b", Some(31))]).is_new, None, "no night before");
+        assert_eq!(described(&[new.clone(), run("b", Some(30))], std::slice::from_ref(&old)).is_new, Some(true));
+        assert_eq!(described(&[new.clone(), run("b", Some(2))], std::slice::from_ref(&old)).is_new, Some(false));
+        assert_eq!(described(std::slice::from_ref(&new), &[run("b", Some(31))]).is_new, None, "no night before");
         assert_eq!(described(&[new, run("b", None)], &[old]).is_new, None, "one does not say when");
     }
 
