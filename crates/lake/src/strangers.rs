@@ -51,7 +51,7 @@ fn is_place(place: &str) -> bool {
     starts(parts.next(), "snapshot=") && starts(parts.next(), "release=")
 }
 
-/// As [`of`], from a store's listing and the table locations of the runs; `None` marks an unreadable description.
+/// Lists such content from a store's listing and the table locations of the runs; `None` marks an unreadable description.
 fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>>) -> Strangers {
     let lake = lake.trim_end_matches('/');
     // The lake, also when called for a release.
