@@ -1,7 +1,7 @@
 //! Whole small tables of runs in a store: fetched before they are read, and kept for the next reader.
 //!
 //! Most tables are shorter than the footer that a reader asks for first. So one request gets such a table, and readers
-//! of many runs have the tables of the next ones under way. A table of an attempt never changes, so what is kept holds.
+//! of many runs have the tables of the next ones under way. A table of an attempt never changes, so kept bytes stay valid.
 //!
 //! Memory: [`ROOM`], of which the oldest tables make way for new ones.
 

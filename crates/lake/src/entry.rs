@@ -1,4 +1,4 @@
-//! What a list of runs holds of each: the part of a description that selections, comparisons and listings need.
+//! An entry of a list of runs: the part of a description that selections, comparisons and listings use.
 //!
 //! A description takes 20 kB in memory, an entry half a kilobyte, so that a list of 100,000 runs fits into a small
 //! budget. Entries come from a description, or from the [catalogue](crate::catalogue).

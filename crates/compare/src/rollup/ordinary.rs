@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const NEARLY_ALL: usize = 80;
 /// Quantile that says how far shares spread below the median, in percent.
 const LOW: u8 = 10;
-/// Shares up to so many times that distance above the median are ordinary.
+/// Multiple of that distance above the median up to which a share is ordinary.
 const SPREADS: i64 = 3;
 /// Minimum runs of a release that tell what is ordinary.
 const FEWEST: usize = 10;
@@ -58,7 +58,7 @@ impl Ordinary {
     }
 }
 
-/// Share of a heap, in millionths; what is larger than the heap is all of it.
+/// Share of a heap, in millionths, at most 1,000,000.
 fn share(bytes: i64, heap: u64) -> i64 {
     let share = i128::from(bytes) * MILLION / i128::from(heap.max(1));
     i64::try_from(share.min(MILLION)).unwrap_or(0)

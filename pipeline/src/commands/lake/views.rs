@@ -16,7 +16,7 @@ Examples:
 
 One view per table that some run of the lake has, and `runs`. After the columns of the table come captured_at, labels and \
  host of the run. The views read the files as they are when a query runs: new runs appear as soon as they are in the \
- catalogue, which every batch extends. For Trino, Athena and Hive, docs/platform.md.";
+ catalogue, which every batch extends.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake views lake --duckdb -o views.sql", after_long_help = MORE)]
