@@ -9,11 +9,16 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// At most one sample in this many may have one running thread more, and none may have two more: the scheduler polls
-/// every 10 ms, and the threads of a sample are not read at one instant.
+/// At most one sample in this many may have more running threads: the scheduler polls every 10 ms, and the threads of a
+/// sample are not read at one instant.
 const RARE: usize = 10;
+/// At most one sample in this many may have two more or above: a test machine under load stretches the reading.
+const VERY_RARE: usize = 100;
+/// Samples that may fall into the exit of the process.
+const EXITING: usize = 2;
 
-/// Analyses an input; returns the number of running or runnable threads in each sample.
+/// Analyses an input; returns the number of running or runnable threads in each sample, except the last ones: when a
+/// process exits, the kernel wakes every thread to end it, and each counts as runnable.
 fn samples(input: &Path, lake: &Path, threads: usize) -> Vec<usize> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_heaplake"))
         .arg("analyze")
@@ -37,6 +42,7 @@ fn samples(input: &Path, lake: &Path, threads: usize) -> Vec<usize> {
         sleep(Duration::from_millis(5));
     };
     assert!(status.success());
+    samples.truncate(samples.len().saturating_sub(EXITING));
     samples
 }
 
@@ -45,10 +51,11 @@ fn check(input: &Path) {
     for threads in [1, 2, 8] {
         let mut samples = samples(input, &folder.path().join("lake"), threads);
         samples.retain(|&running| running > 0);
-        let over = samples.iter().filter(|&&running| running > threads).count();
         assert!(samples.len() > 50, "too short to be measured: {samples:?}");
-        assert!(samples.iter().all(|&running| running <= threads + 1), "{threads}: {samples:?}");
-        assert!(over * RARE <= samples.len(), "{threads}: {over} of {samples:?}");
+        for (limit, rare) in [(threads, RARE), (threads + 1, VERY_RARE)] {
+            let over = samples.iter().filter(|&&running| running > limit).count();
+            assert!(over * rare <= samples.len(), "{threads}: {over} above {limit} of {samples:?}");
+        }
     }
 }
 
