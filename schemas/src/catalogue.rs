@@ -67,6 +67,8 @@ const RUN_COLUMNS: &[ColumnSchema] = &[
     text("identity", "Seal of `run.json`; of a run without one, a hash of it"),
     flag("sealed", "Whether `run.json` has a seal"),
     text("tables_folder", "In a store, folder of the tables in the run; else null").or_null(),
+    text("night", "In a compacted lake, the partition of its small tables; else null").or_null(),
+    text("packed_seal", "The seal of the run there; else null").or_null(),
     bytes("description_bytes", "Bytes of `run.json`"),
     nanoseconds("description_changed_ns", "When `run.json` was last changed; 0 in a store"),
     nanoseconds("folder_changed_ns", "When an entry of the folder was last added or removed; 0 in a store"),

@@ -83,4 +83,6 @@ pub mod metadata {
     pub const SCHEMA: &str = "heaplake.schema_version";
     /// Hash of the analysed input, as in the `snapshot` table.
     pub const INPUT_HASH: &str = "heaplake.input_hash";
+    /// In the tables of a compacted lake: the runs of the rows, and the types of unsigned columns, as JSON.
+    pub const RUNS: &str = "heaplake.runs";
 }

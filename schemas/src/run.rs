@@ -51,6 +51,18 @@ pub struct Run {
     /// Summary of a replayed trace; absent for the analysis of a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+    /// In a compacted lake, where the small tables of the run are: those that its folder lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packed>,
+}
+
+/// Where the small tables of a run of a compacted lake are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed {
+    /// The night: day of capture in UTC.
+    pub night: String,
+    /// Seal of the description before, which names the rows of the run in the packs.
+    pub seal: String,
 }
 
 /// Summary of a replayed trace.

@@ -9,6 +9,7 @@ mod catalogue;
 mod changed;
 mod churn;
 mod common;
+mod compact;
 mod documents;
 mod drop;
 mod kept;

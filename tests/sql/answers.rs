@@ -137,7 +137,7 @@ fn plans_are_explained() {
         .output()
         .unwrap();
     let plan = String::from_utf8(output.stdout).unwrap();
-    assert!(plan.contains("Scan: file=classes.parquet, runs=1"), "{plan}");
+    assert!(plan.contains("Scan: file=classes.parquet, files=1"), "{plan}");
     // The other condition rules out row groups by their statistics.
     assert!(plan.contains("pruned by count@1 > 5"), "{plan}");
 }

@@ -9,4 +9,5 @@ mod hostile;
 mod limits;
 mod named;
 mod old_lakes;
+mod packed;
 mod shared;

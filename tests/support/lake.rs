@@ -119,12 +119,12 @@ impl Lake {
         runs.remove(0)
     }
 
-    /// Everything below the lake outside of runs and of segments of the catalogue: must be empty after any command.
+    /// Everything below the lake outside of runs, segments of the catalogue and packs: must be empty after any command.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let runs = self.runs();
         let mut left = Vec::new();
         walk(&self.path(), &mut |path| {
-            if !runs.iter().any(|run| path.starts_with(run)) && !is_of_segment(path) {
+            if !runs.iter().any(|run| path.starts_with(run)) && !is_of_segment(path) && !is_pack(path) {
                 left.push(path.to_owned());
             }
         });
@@ -138,6 +138,13 @@ fn is_of_segment(path: &Path) -> bool {
     let segment = path.parent().unwrap_or(path);
     let of_catalogue = segment.parent().is_some_and(|folder| name(folder) == "catalogue");
     of_catalogue && name(segment).starts_with("segment-") && name(path).starts_with("catalogue_")
+}
+
+/// Whether a file is a pack.
+fn is_pack(path: &Path) -> bool {
+    let names: Vec<_> = path.ancestors().skip(1).take(4).filter_map(|folder| folder.file_name()?.to_str()).collect();
+    let is_partition = matches!(names[..], [night, release, _, "tables"] if night.starts_with("night=") && release.starts_with("release="));
+    is_partition && path.extension().is_some_and(|end| end == "parquet")
 }
 
 fn walk(folder: &Path, each: &mut dyn FnMut(&Path)) {

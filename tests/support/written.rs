@@ -77,6 +77,7 @@ pub fn write_as(
         input_tag: None,
         captured_at_us: None,
         folder: None,
+        packed: None,
         options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
         tables,
         summary,

@@ -5,7 +5,7 @@
 
 use heaplake_kit::threads::locked;
 use heaplake_schemas::findings::Severity;
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run::{self, Packed, Run};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -47,6 +47,8 @@ pub struct Entry {
     pub is_sealed: bool,
     /// In a store, the folder of the tables.
     pub folder: Option<Arc<str>>,
+    /// In a compacted lake, where its small tables are.
+    pub packed: Option<Packed>,
     /// What only a table of runs shows; from the catalogue, only if asked for.
     pub details: Option<Box<Details>>,
 }
@@ -132,6 +134,7 @@ impl Entry {
             identity: identity(run).into(),
             is_sealed: run.seal.is_some(),
             folder: run.folder.as_deref().map(Arc::from),
+            packed: run.packed.clone(),
             details: Some(Box::new(Details {
                 source: run.source.as_str().into(),
                 input_hash: run.input_hash.as_str().into(),

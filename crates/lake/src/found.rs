@@ -3,7 +3,7 @@
 use crate::entry::{Entry, TableEntry};
 use crate::handles::{self, Handles};
 use crate::place::Standing;
-use crate::{commit, listed, stored};
+use crate::{commit, listed, packs, stored};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::{self, Run};
 use std::collections::BTreeSet;
@@ -79,7 +79,9 @@ impl FoundRun {
         };
         let is_missing = |file: &str| match &self.held {
             Some(held) => held.missing().iter().any(|missing| missing == file),
-            None => !files.contains(file),
+            None => {
+                !files.contains(file) && !packs::slice(&self.place, &self.run, file).is_ok_and(|found| found.is_some())
+            }
         };
         let tables = self.run.tables.iter().filter(|table| is_missing(&table.file));
         tables.cloned().collect()

@@ -11,6 +11,7 @@
 
 use crate::entry::{Entry, TableEntry};
 use crate::listed::{self, Listed, Unlisted};
+use crate::packs::{self, Slice};
 use heaplake_kit::fs::File;
 use heaplake_kit::threads::locked;
 use heaplake_kit::{Context, StageError};
@@ -47,6 +48,8 @@ pub struct Handles {
 #[derive(Debug)]
 enum Opened {
     Table(Listed),
+    /// Its rows are in a pack.
+    Pack(Slice),
     /// The file does not match.
     Other(Unlisted),
     /// The system refuses to open it; a reader gets the error.
@@ -111,8 +114,14 @@ impl Handles {
             let opened = match Listed::open(&place.join(&*table.file), table) {
                 Ok(file) => Opened::Table(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    missing.push(table.file.to_string());
-                    continue;
+                    match packs::slice(place, entry, &table.file) {
+                        Ok(Some(slice)) => Opened::Pack(slice),
+                        Ok(None) => {
+                            missing.push(table.file.to_string());
+                            continue;
+                        }
+                        Err(_) => Opened::Unopened,
+                    }
                 }
                 Err(error) if is_limit(&error) => return None,
                 Err(error) => Unlisted::of(&error).map_or(Opened::Unopened, |other| Opened::Other(other.clone())),
@@ -159,6 +168,8 @@ impl Handles {
         match self.files.get(file)? {
             Opened::Table(table) => Some(listed::in_words(table.check(&|| context.check()))),
             Opened::Other(other) => Some(Ok(Some(other.to_string()))),
+            // Each page is checked when it is read.
+            Opened::Pack(_) => Some(Ok(None)),
             Opened::Unopened => None,
         }
     }
@@ -190,8 +201,16 @@ pub fn of(place: &Path) -> Option<Arc<Handles>> {
     held(|held| held.get(place).and_then(Weak::upgrade))
 }
 
-/// Returns the file of a held table; `None` for other files.
-pub(crate) fn table(path: &Path) -> Option<io::Result<File>> {
+/// A held table.
+pub(crate) enum Held {
+    /// Its file.
+    File(File),
+    /// Its rows in a pack.
+    Pack(Slice),
+}
+
+/// Returns a held table; `None` for other files.
+pub(crate) fn table(path: &Path) -> Option<io::Result<Held>> {
     let (place, name) = (path.parent()?, path.file_name()?.to_str()?);
     let handles = of(place)?;
     match handles.files.get(name) {
@@ -199,8 +218,9 @@ pub(crate) fn table(path: &Path) -> Option<io::Result<File>> {
         Some(Opened::Table(table)) => Some(table.checked().and_then(|file| {
             let mut file = file.as_std().try_clone()?;
             file.rewind()?;
-            Ok(File::from_std(file))
+            Ok(Held::File(File::from_std(file)))
         })),
+        Some(Opened::Pack(slice)) => Some(Ok(Held::Pack(slice.clone()))),
         Some(Opened::Other(other)) => Some(Err(other.clone().into())),
         None if handles.complete && path.extension().is_some_and(|ending| ending == "parquet") => {
             Some(Err(io::ErrorKind::NotFound.into()))

@@ -22,7 +22,8 @@
 //! | get the capture time of a run's input | [`captured`] |
 //! | verify files | [`described`] and [`seal`] for `run.json`, [`listed`] and [`checksum`] for tables, [`whole`] for the tables of many runs |
 //! | find the runs that a user means | [`selection`] |
-//! | list, verify, drop and merge the runs of lakes | [`upkeep`] |
+//! | list, verify, drop, compact and merge the runs of lakes | [`upkeep`] |
+//! | read the small tables of many runs from one file | [`packs`] |
 //! | suggest the nearest existing names | [`nearest`](mod@nearest) |
 //! | read one version of a run while others replace it | [`handles`] |
 //! | write several files that appear together | [`files`] |
@@ -68,6 +69,8 @@ pub mod named;
 pub mod nearest;
 mod numbers;
 pub mod output_file;
+mod packing;
+pub mod packs;
 mod pages;
 mod parquet_file;
 mod period;
@@ -77,6 +80,7 @@ pub mod reader;
 mod remote;
 mod row_group;
 pub mod run_files;
+mod run_path;
 mod runs;
 pub mod seal;
 pub mod selection;

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+pub use crate::run_path::{Parts, parts, path};
 pub use crate::standing::Standing;
 
 /// Folder of unfinished runs in a lake.
@@ -30,30 +31,6 @@ pub const NEW: &str = ".heaplake-new";
 /// Attempts to take a place, and the pause between them: its holder may be a mere [`sweep`].
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// Returns the path of a run inside a lake.
-pub fn path(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
-    lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
-}
-
-/// The components of a run's path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
-    /// The lake.
-    pub lake: PathBuf,
-    /// Its release.
-    pub release: String,
-    /// Its name.
-    pub snapshot: String,
-}
-
-/// Splits the path of a run; `None` for other paths.
-pub fn parts(place: &Path) -> Option<Parts> {
-    let named = |path: &Path, prefix: &str| Some(path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned());
-    let release = place.parent()?;
-    let lake = release.parent().filter(|lake| !lake.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(Parts { release: named(release, "release=")?, snapshot: named(place, "snapshot=")?, lake: lake.to_owned() })
-}
 
 /// The place of a run, held by this process.
 #[derive(Debug)]

@@ -9,8 +9,9 @@
 
 use crate::guarded::guarded;
 use crate::listed::Unlisted;
+use crate::packs::{Pack, Slice};
 use crate::parquet_file::ParquetFile;
-use crate::stored;
+use crate::stored::{self, Opening};
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, MapArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
@@ -41,6 +42,10 @@ const FEW: usize = 16;
 pub struct Reader {
     path: Arc<Path>,
     file: ParquetFile,
+    /// Rows of the file that belong to the table: all, or those of a run in a pack.
+    rows: Range<u64>,
+    /// The pack.
+    pack: Option<Arc<Pack>>,
     /// True if all rows are read.
     whole: bool,
     builder: ParquetRecordBatchReaderBuilder<ParquetFile>,
@@ -49,10 +54,17 @@ pub struct Reader {
 impl Reader {
     /// Opens a table.
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = opened(path).map_err(|error| match Unlisted::of(&error) {
+        let opened = stored::table(path).and_then(|opened| match opened {
+            Opening::File(file, end) => Ok((ParquetFile::new(file)?.with_end(end), None)),
+            Opening::Pack(slice) => Ok((slice.pack().reading().0, Some(slice))),
+        });
+        let (file, slice) = opened.map_err(|error| match Unlisted::of(&error) {
             Some(unlisted) => damaged(path, unlisted),
             None => StageError::io(path, "read", error),
         })?;
+        if let Some(slice) = slice {
+            return Ok(Self::of_slice_at(&slice, path));
+        }
         // The page index locates selected rows without decoding those before them.
         // Types are those of Parquet: Arrow's own schema, which writers add, has no further information for our tables,
         // and its decoder panics if it is damaged.
@@ -63,7 +75,21 @@ impl Reader {
         let metadata = guarded(path, || ArrowReaderMetadata::try_new(Arc::clone(checked.metadata()), options))?;
         let metadata = metadata.map_err(|error| failed(path, &file, error))?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(own, metadata).with_batch_size(BATCH);
-        Ok(Self { path: path.into(), file, whole: true, builder })
+        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        Ok(Self { path: path.into(), file, rows: 0..rows, pack: None, whole: true, builder })
+    }
+
+    /// Opens the rows of a run in a pack.
+    pub(crate) fn of_slice(slice: &Slice) -> Self {
+        Self::of_slice_at(slice, slice.pack().path())
+    }
+
+    /// As [`Self::of_slice`], named by a path in messages.
+    fn of_slice_at(slice: &Slice, path: &Path) -> Self {
+        let (file, metadata) = slice.pack().reading();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata);
+        let (rows, pack) = (slice.rows(), Some(Arc::clone(slice.pack())));
+        Self { path: path.into(), file, rows, pack, whole: true, builder: builder.with_batch_size(BATCH) }.all()
     }
 
     /// Opens an optional table; `None` if the file does not exist.
@@ -76,13 +102,18 @@ impl Reader {
 
     /// Number of rows.
     pub fn rows(&self) -> u64 {
-        u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
+        self.rows.end - self.rows.start
     }
 
     /// Schema version recorded in the table, if any.
     pub fn schema_version(&self) -> Option<u32> {
         let values = self.builder.metadata().file_metadata().key_value_metadata()?;
         values.iter().find(|entry| entry.key == metadata::SCHEMA)?.value.as_ref()?.parse().ok()
+    }
+
+    /// The columns.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.builder.schema()
     }
 
     /// True if the table has this column.
@@ -109,11 +140,19 @@ impl Reader {
         Self { builder: self.builder.with_batch_size(rows.max(1)), ..self }
     }
 
+    /// Restricts the reader to the rows of a run in a pack.
+    fn all(self) -> Self {
+        match self.pack {
+            Some(_) => self.from_row(0, u64::MAX),
+            None => self,
+        }
+    }
+
     /// Restricts the reader to the first `most` rows.
     #[must_use]
     pub fn first(self, most: u64) -> Self {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Self { whole: false, builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
+        let reader = self.from_row(0, most);
+        Self { builder: reader.builder.with_batch_size(FEW), ..reader }
     }
 
     /// Restricts the reader to these rows, ascending and distinct.
@@ -126,20 +165,24 @@ impl Reader {
             return Err(damaged(&self.path, format!("expected a row {beyond}, found {total} rows")));
         }
         let mut selectors = Vec::with_capacity(2 * rows.len());
-        let mut next = 0;
+        let (mut next, before) = (0, usize::try_from(self.rows.start).unwrap_or(usize::MAX));
         for &row in rows {
-            let row = row as usize;
+            let row = before.saturating_add(row as usize);
             selectors.push(RowSelector::skip(row.saturating_sub(next)));
             selectors.push(RowSelector::select(1));
             next = row + 1;
         }
-        let builder = self.builder.with_row_selection(RowSelection::from(selectors)).with_batch_size(FEW);
+        let total = usize::try_from(self.rows.end).unwrap_or(usize::MAX);
+        let builder = self.builder.with_offset(0).with_limit(total);
+        let builder = builder.with_row_selection(RowSelection::from(selectors)).with_batch_size(FEW);
         Ok(Self { whole: false, builder, ..self })
     }
 
     /// Restricts the reader to `most` rows from `first` on. Skips preceding row groups.
     #[must_use]
     pub fn from_row(self, first: u64, most: u64) -> Self {
+        let total = self.rows();
+        let (first, most) = (self.rows.start.saturating_add(first.min(total)), most.min(total.saturating_sub(first)));
         let [first, most] = [first, most].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
         let builder = self.builder.with_offset(first).with_limit(most);
         Self { whole: false, builder, ..self }
@@ -153,14 +196,14 @@ impl Reader {
         if let Some(missing) = columns.iter().find(|name| !self.has(name)) {
             return Err(no_column(&self.path, missing));
         }
-        let Self { path, file, whole, builder } = self;
+        let Self { path, file, pack, whole, builder, .. } = self;
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         if whole {
             file.will_read(parts(builder.metadata(), &mask));
         }
         let reader = guarded(&path, || builder.with_projection(mask).build())?;
         let reader = reader.map_err(|error| failed(&path, &file, error))?;
-        Ok(Batches { path, file, reader, read: 0 })
+        Ok(Batches { path, file, pack, reader, read: 0 })
     }
 }
 
@@ -168,6 +211,8 @@ impl Reader {
 pub struct Batches {
     path: Arc<Path>,
     file: ParquetFile,
+    /// The pack, whose rows have other types.
+    pack: Option<Arc<Pack>>,
     reader: ParquetRecordBatchReader,
     /// Number of rows read.
     read: u64,
@@ -176,11 +221,22 @@ pub struct Batches {
 impl Batches {
     /// Returns the next rows; `None` at the end.
     pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
-        let Some(rows) = guarded(&self.path, || self.reader.next())? else { return Ok(None) };
         let first_row = self.read;
-        let rows = rows.map_err(|error| failed(&self.path, &self.file, format!("after {first_row} rows: {error}")))?;
+        let rows = self.record_batch()?;
+        Ok(rows.map(|rows| Batch { path: Arc::clone(&self.path), within: None, rows, first_row }))
+    }
+
+    /// Returns the next rows as Arrow has them; `None` at the end.
+    pub(crate) fn record_batch(&mut self) -> Result<Option<RecordBatch>, StageError> {
+        let Some(rows) = guarded(&self.path, || self.reader.next())? else { return Ok(None) };
+        let failed = |error| failed(&self.path, &self.file, format!("after {} rows: {error}", self.read));
+        let rows = rows.and_then(|rows| match &self.pack {
+            Some(pack) => pack.restored(&rows),
+            None => Ok(rows),
+        });
+        let rows = rows.map_err(failed)?;
         self.read += rows.num_rows() as u64;
-        Ok(Some(Batch { path: Arc::clone(&self.path), within: None, rows, first_row }))
+        Ok(Some(rows))
     }
 }
 
@@ -359,12 +415,6 @@ fn range(column: &ColumnChunkMetaData) -> Range<u64> {
 }
 
 /// Creates the error of a failed read: the store failed, or the table is damaged.
-/// Opens the file of a table.
-fn opened(path: &Path) -> io::Result<ParquetFile> {
-    let (file, end) = stored::table(path)?;
-    Ok(ParquetFile::new(file)?.with_end(end))
-}
-
 fn failed(path: &Path, file: &ParquetFile, problem: impl Display) -> StageError {
     file.failure().map_or_else(|| damaged(path, problem), |error| StageError::io(path, "read", error))
 }

@@ -305,6 +305,7 @@ mod tests {
             input_tag: None,
             captured_at_us: None,
             folder: None,
+            packed: None,
             options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
             tables: Vec::new(),
             summary: run::Summary::default(),

@@ -15,8 +15,11 @@
 
 use crate::attempt::{MARK, is_folder};
 use crate::checksum::{self, Content, Failure};
+use crate::handles::Held;
+use crate::packs::{self, Slice};
 use crate::{ahead, handles, inventory};
 use bytes::Bytes;
+use heaplake_kit::fs::File;
 use heaplake_kit::storage::{self, AT_ONCE, Object, Readahead, Stored};
 use heaplake_kit::threads::locked;
 use heaplake_kit::{StageError, fs};
@@ -90,16 +93,43 @@ fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
 /// Opens a file of a run.
 pub fn open(path: &Path) -> io::Result<Stored> {
     match handles::table(path) {
-        Some(file) => file.map(Stored::File),
+        Some(held) => held.and_then(file).map(Stored::File),
         None => with_place(path, opened),
     }
 }
 
-/// As [`open`], for a table: of a long one in a store with its end, which a reader needs first.
-pub(crate) fn table(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
-    if let Some(file) = handles::table(path) {
-        return Ok((Stored::File(file?), None));
+/// The file of a held table. The rows of a pack are no file.
+fn file(held: Held) -> io::Result<File> {
+    match held {
+        Held::File(file) => Ok(file),
+        Held::Pack(_) => Err(io::ErrorKind::NotFound.into()),
     }
+}
+
+/// A table, opened for its reader.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+pub(crate) enum Opening {
+    /// Its file; of a long one in a store with its end, which a reader needs first.
+    File(Stored, Option<Bytes>),
+    /// Its rows in a pack.
+    Pack(Slice),
+}
+
+/// As [`open`], for a table, whose rows may be in a pack.
+pub(crate) fn table(path: &Path) -> io::Result<Opening> {
+    match handles::table(path) {
+        Some(Ok(Held::File(file))) => return Ok(Opening::File(Stored::File(file), None)),
+        Some(Ok(Held::Pack(slice))) => return Ok(Opening::Pack(slice)),
+        Some(Err(error)) => return Err(error),
+        None => {}
+    }
+    match table_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => packs::of_path(path)?.map(Opening::Pack).ok_or(error),
+        opened => opened.map(|(file, end)| Opening::File(file, end)),
+    }
+}
+
+fn table_file(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
     with_place(path, |at| match opened(at)? {
         Stored::Object(ahead) => {
             let (object, from) = (ahead.object(), ahead.object().bytes.saturating_sub(END));
@@ -145,8 +175,8 @@ pub fn checksum(
 
 /// Returns the length of a file of a run.
 pub fn bytes(path: &Path) -> io::Result<u64> {
-    if let Some(file) = handles::table(path) {
-        return Ok(file?.metadata()?.len());
+    if let Some(held) = handles::table(path) {
+        return Ok(held.and_then(file)?.metadata()?.len());
     }
     with_place(path, |at| match listed(&at.path) {
         Some(bytes) => Ok(bytes),
@@ -163,9 +193,9 @@ fn listed(path: &Path) -> Option<u64> {
     }
 }
 
-/// True if a file of a run exists.
+/// True if a file of a run exists, or its rows in a pack.
 pub fn exists(path: &Path) -> bool {
-    bytes(path).is_ok()
+    bytes(path).is_ok() || packs::of_path(path).is_ok_and(|slice| slice.is_some())
 }
 
 /// Returns the actual path of a run's file: in a store, inside the folder of the attempt.

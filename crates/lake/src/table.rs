@@ -73,13 +73,33 @@ pub struct Table {
 impl Table {
     /// Creates a table of a run; fills the columns [`RUN_COLUMNS`] if its schema begins with them.
     pub fn create(output: &Output, file: &'static str, schema: SchemaRef) -> Result<Self, StageError> {
-        let path = output.folder.join(file);
-        let created = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         let run = match has_run_columns(&schema) {
             true => vec![output.release.clone(), output.snapshot.clone()],
             false => Vec::new(),
         };
-        let properties = properties(&schema, &output.input_hash);
+        let properties = properties(&schema, Some(&output.input_hash), LIMITS.batch);
+        Self::with(output.folder.join(file), file, (schema, run), properties)
+    }
+
+    /// Creates a table of the rows of many runs in `folder`, with pages of `page` rows. Its rows come with all columns.
+    pub(crate) fn of_many_runs(
+        folder: &Path,
+        file: &'static str,
+        schema: SchemaRef,
+        page: usize,
+    ) -> Result<Self, StageError> {
+        let properties = properties(&schema, None, page);
+        let table = Self::with(folder.join(file), file, (schema, Vec::new()), properties)?;
+        Ok(Self { limits: Limits { batch: page, ..LIMITS }, ..table })
+    }
+
+    fn with(
+        path: PathBuf,
+        file: &'static str,
+        (schema, run): (SchemaRef, Vec<String>),
+        properties: WriterProperties,
+    ) -> Result<Self, StageError> {
+        let created = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         let (writer, columns) = ArrowWriter::try_new(Held::new(created), schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
             .map_err(|error| failed(&path, error))?;
@@ -155,6 +175,11 @@ impl Table {
         Ok(())
     }
 
+    /// Adds an entry to the metadata of the file.
+    pub(crate) fn describe(&mut self, key: &str, value: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
     /// Ends the file and syncs it to disk.
     pub fn finish(mut self) -> Result<heaplake_schemas::run::Table, StageError> {
         self.end().map_err(|error| failed(&self.path, error))?;
@@ -176,18 +201,16 @@ impl Table {
     }
 }
 
-fn properties(schema: &SchemaRef, input_hash: &str) -> WriterProperties {
-    let metadata = [
-        (metadata::VERSION, HEAPLAKE_VERSION.to_owned()),
-        (metadata::SCHEMA, SCHEMA_VERSION.to_string()),
-        (metadata::INPUT_HASH, input_hash.to_owned()),
-    ];
+fn properties(schema: &SchemaRef, input_hash: Option<&str>, page: usize) -> WriterProperties {
+    let metadata = [(metadata::VERSION, HEAPLAKE_VERSION.to_owned()), (metadata::SCHEMA, SCHEMA_VERSION.to_string())];
+    let input = input_hash.map(|hash| (metadata::INPUT_HASH, hash.to_owned()));
+    let metadata = metadata.into_iter().chain(input).map(|(key, value)| KeyValue::new(key.to_owned(), value));
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::Page)
-        .set_data_page_row_count_limit(LIMITS.batch)
+        .set_data_page_row_count_limit(page)
         .set_created_by(format!("heaplake {HEAPLAKE_VERSION}"))
-        .set_key_value_metadata(Some(metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
+        .set_key_value_metadata(Some(metadata.collect()));
     // The library creates a writer per column, unused for those not nested: make them cheap.
     for field in schema.fields().iter().filter(|field| !field.data_type().is_nested()) {
         let column = ColumnPath::from(field.name().as_str());

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use heaplake_lake::checked::{Checked, Opened};
 use heaplake_lake::entry::TableEntry;
 use heaplake_lake::listed::Listed;
+use heaplake_lake::packs::Pack;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
@@ -64,6 +65,7 @@ pub(crate) fn open(path: &Path, listed: &TableEntry) -> Result<Listed> {
 pub(crate) enum Source {
     File(Arc<Listed>),
     Object(Arc<dyn ObjectStore>, ObjectPath),
+    Pack(Arc<Pack>),
 }
 
 /// Reader of a file.
@@ -97,6 +99,8 @@ impl Reading {
                 let read = store.get_range(location, range.clone()).await;
                 read.map_err(|error| ParquetError::External(Box::new(error)))?
             }
+            // It checks its pages.
+            Source::Pack(pack) => return pack.bytes(range).map_err(|problem| self.damaged(&problem.to_string())),
         };
         self.check(range.start, &bytes)?;
         Ok(bytes)
@@ -158,7 +162,13 @@ impl AsyncFileReader for Reading {
         &'a mut self,
         _: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
-        async move { Ok(Arc::clone(self.opened().await?.metadata())) }.boxed()
+        async move {
+            match &self.source {
+                Source::Pack(pack) => Ok(Arc::clone(pack.metadata())),
+                _ => Ok(Arc::clone(self.opened().await?.metadata())),
+            }
+        }
+        .boxed()
     }
 }
 

@@ -5,11 +5,11 @@
 //! partition reads a part of the row groups.
 
 use crate::files::{self, Reading, Source};
-use crate::lake::{Lake, RUN_COLUMNS};
+use crate::packed::Packed;
 use crate::pruning::Pruning;
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
-use arrow::compute::{cast, take};
-use arrow::datatypes::SchemaRef;
+use crate::scanned::{Piece, Scanned, adapted, is_of_run};
+use arrow::array::{RecordBatch, UInt32Array};
+use arrow::datatypes::Schema;
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -33,7 +33,6 @@ use heaplake_kit::storage;
 use heaplake_lake::entry::TableEntry;
 use heaplake_lake::listed::Listed;
 use heaplake_lake::stored;
-use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::{ParquetRecordBatchStreamBuilder, ProjectionMask};
@@ -43,19 +42,6 @@ use std::sync::Arc;
 
 /// Bytes of a file that several partitions share.
 const LONG: u64 = 10 << 20;
-
-/// What is read.
-#[derive(Debug)]
-pub(crate) struct Scanned {
-    /// The lake.
-    pub lake: Arc<Lake>,
-    /// File name of the table.
-    pub file: &'static str,
-    /// Columns of the result.
-    pub schema: SchemaRef,
-    /// The store of a lake in an object store.
-    pub store: Option<Arc<dyn ObjectStore>>,
-}
 
 /// The file of a run.
 #[derive(Debug)]
@@ -70,19 +56,36 @@ pub(crate) struct File {
     pub held: Option<Arc<Listed>>,
 }
 
-/// A part of a file: its row groups `part / of` to `(part + 1) / of`.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    file: u32,
-    part: u16,
-    of: u16,
+/// What a partition reads rows of.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// The file of a run.
+    File(File),
+    /// The rows of many runs.
+    Pack(Packed),
+}
+
+impl Item {
+    fn rows(&self) -> u64 {
+        match self {
+            Self::File(file) => file.rows,
+            Self::Pack(packed) => packed.rows(),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::File(file) => file.bytes,
+            Self::Pack(packed) => packed.bytes(),
+        }
+    }
 }
 
 /// The plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
     table: Arc<Scanned>,
-    files: Arc<Vec<File>>,
+    items: Arc<Vec<Item>>,
     partitions: Vec<Arc<Vec<Piece>>>,
     /// Conditions by which row groups and pages are left out.
     pruning: Option<Arc<Pruning>>,
@@ -91,9 +94,9 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Divides the files among `partitions`, or fewer.
-    pub(crate) fn new(table: Scanned, files: Vec<File>, partitions: usize) -> Self {
-        let partitions = divided(&files, partitions);
+    /// Divides the items among `partitions`, or fewer.
+    pub(crate) fn new(table: Scanned, items: Vec<Item>, partitions: usize) -> Self {
+        let partitions = divided(&items, partitions);
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&table.schema)),
             Partitioning::UnknownPartitioning(partitions.len()),
@@ -103,7 +106,7 @@ impl Scan {
         .with_scheduling_type(SchedulingType::NonCooperative);
         Self {
             table: Arc::new(table),
-            files: Arc::new(files),
+            items: Arc::new(items),
             partitions,
             pruning: None,
             properties: Arc::new(properties),
@@ -112,23 +115,23 @@ impl Scan {
     }
 }
 
-/// Divides files into partitions of about the same bytes, in their order.
-fn divided(files: &[File], most: usize) -> Vec<Arc<Vec<Piece>>> {
+/// Divides items into partitions of about the same bytes, in their order.
+fn divided(items: &[Item], most: usize) -> Vec<Arc<Vec<Piece>>> {
     let most = most.clamp(1, usize::from(u16::MAX));
     // Opening a file costs about as much as reading these bytes.
-    let cost = |file: &File| file.bytes + (64 << 10);
-    let total: u64 = files.iter().map(cost).sum();
+    let cost = |item: &Item| item.bytes() + (64 << 10);
+    let total: u64 = items.iter().map(cost).sum();
     let mut partitions = vec![Vec::new(); most];
     let mut before = 0;
-    for (number, file) in (0..).zip(files) {
-        if file.bytes >= LONG {
-            let piece = |part| Piece { file: number, part, of: most as u16 };
+    for (number, item) in (0..).zip(items) {
+        if item.bytes() >= LONG {
+            let piece = |part| Piece { item: number, part, of: most as u16 };
             partitions.iter_mut().zip(0..).for_each(|(partition, part)| partition.push(piece(part)));
         } else {
             let at = usize::try_from(u128::from(before) * most as u128 / u128::from(total.max(1))).unwrap_or(0);
-            partitions[at.min(most - 1)].push(Piece { file: number, part: 0, of: 1 });
+            partitions[at.min(most - 1)].push(Piece { item: number, part: 0, of: 1 });
         }
-        before += cost(file);
+        before += cost(item);
     }
     partitions.into_iter().filter(|pieces| !pieces.is_empty()).map(Arc::new).collect()
 }
@@ -143,13 +146,12 @@ impl Scanned {
         most: usize,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let run = file.run;
-        let of_run = |name: &str| RUN_COLUMNS.iter().any(|(column, _)| *column == name);
-        if self.schema.fields().iter().all(|field| of_run(field.name())) {
+        if self.schema.fields().iter().all(|field| is_of_run(field.name())) {
             return self.constants(file, piece, most);
         }
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder = ParquetRecordBatchStreamBuilder::new_with_options(self.reading(file)?, options).await?;
-        let wanted = self.schema.fields().iter().map(|field| field.name().as_str()).filter(|name| !of_run(name));
+        let wanted = self.schema.fields().iter().map(|field| field.name().as_str()).filter(|name| !is_of_run(name));
         let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
         let groups = builder.metadata().num_row_groups();
         let share = |part: u16| groups * usize::from(part) / usize::from(piece.of);
@@ -164,7 +166,8 @@ impl Scanned {
         }
         let rows = builder.build()?;
         let (lake, schema) = (Arc::clone(&self.lake), Arc::clone(&self.schema));
-        let adapted = move |batch: RecordBatch| adapted(&lake, run, &schema, &batch);
+        let of_run = move |batch: &RecordBatch| UInt32Array::from_value(run, batch.num_rows());
+        let adapted = move |batch: RecordBatch| adapted(&lake, &of_run(&batch), &schema, &batch);
         Ok(rows.map_err(DataFusionError::from).map(move |batch| batch.and_then(&adapted)).boxed())
     }
 
@@ -173,11 +176,8 @@ impl Scanned {
         let rows = if piece.part == 0 { usize::try_from(file.rows).unwrap_or(usize::MAX) } else { 0 };
         let (lake, schema, run) = (Arc::clone(&self.lake), Arc::clone(&self.schema), file.run);
         let counts = (0..rows.div_ceil(most)).map(move |at| most.min(rows - at * most));
-        let batch = move |rows| {
-            let options = RecordBatchOptions::new().with_row_count(Some(rows));
-            let columns = schema.fields().iter().map(|field| of_run(&lake, run, field.name(), rows));
-            Ok(RecordBatch::try_new_with_options(Arc::clone(&schema), columns.collect::<Result<_>>()?, &options)?)
-        };
+        let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
+        let batch = move |rows| adapted(&lake, &UInt32Array::from_value(run, rows), &schema, &none);
         Ok(stream::iter(counts.map(batch)).boxed())
     }
 
@@ -213,35 +213,10 @@ pub(crate) fn bucket(url: &str) -> (&str, &str) {
     (&url[..slash], url[slash..].trim_start_matches('/'))
 }
 
-/// A column of a run, repeated for a number of rows.
-fn of_run(lake: &Lake, run: u32, name: &str, rows: usize) -> Result<ArrayRef> {
-    let column = lake.columns().column_by_name(name);
-    let column = column.ok_or_else(|| DataFusionError::Internal(format!("{name} is no column of a run")))?;
-    Ok(take(column, &UInt32Array::from_value(run, rows), None)?)
-}
-
-/// The columns of the result: those of the file, in the type of the view; nulls for those that it lacks, as files of
-/// older versions may; those of the run.
-fn adapted(lake: &Lake, run: u32, schema: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch> {
-    let rows = batch.num_rows();
-    let column = |field: &arrow::datatypes::FieldRef| {
-        if RUN_COLUMNS.iter().any(|(column, _)| column == field.name()) {
-            return of_run(lake, run, field.name(), rows);
-        }
-        Ok(match batch.column_by_name(field.name()) {
-            Some(column) => cast(column, field.data_type())?,
-            None => new_null_array(field.data_type(), rows),
-        })
-    };
-    let columns = schema.fields().iter().map(column).collect::<Result<_>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
-}
-
 impl DisplayAs for Scan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<&str> = self.table.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        write!(f, "Scan: file={}, runs={}, columns=[{}]", self.table.file, self.files.len(), columns.join(", "))?;
+        write!(f, "Scan: file={}, files={}, columns=[{}]", self.table.file, self.items.len(), columns.join(", "))?;
         self.pruning.as_ref().map_or(Ok(()), |pruning| write!(f, ", pruned by {pruning:?}"))
     }
 }
@@ -279,14 +254,20 @@ impl ExecutionPlan for Scan {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (table, files) = (Arc::clone(&self.table), Arc::clone(&self.files));
+        let (table, items) = (Arc::clone(&self.table), Arc::clone(&self.items));
         let (pieces, pruning) = (Arc::clone(&self.partitions[partition]), self.pruning.clone());
         let most = context.session_config().batch_size();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let schema = Arc::clone(&table.schema);
         let rows = stream::iter(0..pieces.len()).then(move |at| {
-            let (table, files, piece, pruning) = (Arc::clone(&table), Arc::clone(&files), pieces[at], pruning.clone());
-            async move { table.rows(&files[piece.file as usize], piece, pruning.as_deref(), most).await }
+            let (table, items, piece, pruning) = (Arc::clone(&table), Arc::clone(&items), pieces[at], pruning.clone());
+            async move {
+                match &items[piece.item as usize] {
+                    Item::File(file) => table.rows(file, piece, pruning.as_deref(), most).await,
+                    // Each row group has rows of many runs alike, which statistics do not tell apart.
+                    Item::Pack(packed) => packed.read(&table, piece, most).await,
+                }
+            }
         });
         let rows = rows.try_flatten().map(move |batch| batch.record_output(&metrics));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
@@ -322,12 +303,12 @@ impl ExecutionPlan for Scan {
         if args.partition().is_some() {
             return Ok(Arc::new(unknown));
         }
-        let sum = |of: fn(&File) -> u64| {
-            let sum = self.files.iter().map(of).fold(0, u64::saturating_add);
+        let sum = |of: fn(&Item) -> u64| {
+            let sum = self.items.iter().map(of).fold(0, u64::saturating_add);
             usize::try_from(sum).unwrap_or(usize::MAX)
         };
-        let rows = Precision::Exact(sum(|file| file.rows));
-        Ok(Arc::new(unknown.with_num_rows(rows).with_total_byte_size(Precision::Inexact(sum(|file| file.bytes)))))
+        let rows = Precision::Exact(sum(Item::rows));
+        Ok(Arc::new(unknown.with_num_rows(rows).with_total_byte_size(Precision::Inexact(sum(Item::bytes)))))
     }
 }
 
@@ -337,11 +318,11 @@ mod tests {
 
     #[test]
     fn files_are_divided_by_bytes_and_long_ones_shared() {
-        let file = |run, bytes| File { run, rows: 1, bytes, held: None };
-        let files: Vec<File> = (0..10).map(|run| file(run, 1000)).chain([file(10, LONG)]).collect();
+        let file = |run, bytes| Item::File(File { run, rows: 1, bytes, held: None });
+        let files: Vec<Item> = (0..10).map(|run| file(run, 1000)).chain([file(10, LONG)]).collect();
         let parts = |most| -> Vec<Vec<(u32, u16, u16)>> {
             let all = divided(&files, most);
-            all.iter().map(|pieces| pieces.iter().map(|piece| (piece.file, piece.part, piece.of)).collect()).collect()
+            all.iter().map(|pieces| pieces.iter().map(|piece| (piece.item, piece.part, piece.of)).collect()).collect()
         };
         assert_eq!(parts(1).len(), 1);
         assert_eq!(parts(1)[0].len(), 11);

@@ -6,7 +6,9 @@
 
 use crate::files;
 use crate::lake::{self, Lake};
-use crate::scan::{File, Scan, Scanned, bucket};
+use crate::packed::Packed;
+use crate::scan::{File, Item, Scan, bucket};
+use crate::scanned::Scanned;
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -17,7 +19,10 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use heaplake_kit::storage;
+use heaplake_lake::packs;
 use heaplake_schemas::table::TableSchema;
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 /// One table of all runs.
@@ -61,15 +66,25 @@ impl View {
 
     /// The files of those runs. Those of a few are opened now, so that a run which is dropped or replaced while the
     /// statement goes on is still read to its end.
-    fn files(&self, runs: &[usize]) -> Result<Vec<File>> {
-        let mut files = Vec::new();
+    fn files(&self, runs: &[usize]) -> Result<Vec<Item>> {
+        let (mut files, mut packs) = (Vec::new(), BTreeMap::new());
         for &run in runs {
             let found = &self.lake.runs[run];
             let Some(table) = found.run.table(self.file) else { continue };
+            let path = || found.place.join(self.file).display().to_string();
+            let slice = packs::slice(&found.place, &found.run, self.file);
+            let slice = slice.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path())));
+            if let Some(slice) = slice? {
+                let of_pack = || Packed { pack: Arc::clone(slice.pack()), runs: Vec::new() };
+                let packed = packs.entry(slice.pack().path().to_owned()).or_insert_with(of_pack);
+                packed.runs.push((run as u32, slice.rows()));
+                continue;
+            }
             let is_held = files.len() < MOST_OPEN && !storage::is_url(&found.place);
             let held = if is_held { Some(Arc::new(files::open(&found.place.join(self.file), table)?)) } else { None };
-            files.push(File { run: run as u32, rows: table.rows, bytes: table.bytes, held });
+            files.push(Item::File(File { run: run as u32, rows: table.rows, bytes: table.bytes, held }));
         }
+        files.extend(packs.into_values().map(Packed::sorted).map(Item::Pack));
         Ok(files)
     }
 

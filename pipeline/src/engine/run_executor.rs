@@ -197,6 +197,7 @@ impl RunExecutor<'_> {
             input_tag: existing::tag(&request.input),
             captured_at_us: captured.map(|captured| captured.at_us),
             folder: None,
+            packed: None,
             options: request.options.clone(),
             tables: tables(graph, ran, &output.folder)?,
             summary: Summary {

@@ -4,6 +4,7 @@ use super::terminal::Look;
 use heaplake_kit::text::{count, size, visible};
 use heaplake_lake::catalogue::Indexed;
 use heaplake_lake::strangers::{Left, Strangers};
+use heaplake_lake::upkeep::compact::Compacted;
 use heaplake_lake::upkeep::drop;
 use heaplake_lake::upkeep::label::{Plan, Planned};
 use heaplake_lake::upkeep::merge::{self, Merged};
@@ -53,6 +54,19 @@ pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
 /// Text of an indexing: the number of runs in the catalogue.
 pub fn indexed(indexed: &Indexed, _: &Look) -> String {
     format!("{} in the catalogue\n", number(indexed.runs, "run"))
+}
+
+/// Text of a compaction.
+pub fn compacted(compacted: &Compacted, _: &Look) -> String {
+    let Compacted { runs, packed_before, packs, pack_bytes, files, file_bytes, .. } = compacted;
+    let before = if *packed_before > 0 { format!(", {} before", count(*packed_before as u64)) } else { String::new() };
+    let of_runs = format!("{}, {}", number(*files, "file"), size(*file_bytes));
+    format!(
+        "{} packed{before}: {of_runs} are {}, {}\n",
+        number(*runs, "run"),
+        number(*packs, "file"),
+        size(*pack_bytes)
+    )
 }
 
 /// Maximum lines of each kind about files of no run.

@@ -152,7 +152,11 @@ fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::R
     writeln!(out, "  {}", look.wrap(&names.join(", "), 2, 2))?;
     if let Some(table) = first_table(run) {
         let lake = place.parent().and_then(Path::parent).unwrap_or(place);
-        writeln!(out, "\nAll runs in polars: pl.read_parquet({:?})", lake.join("*/*").join(table))?;
+        let files = match &run.packed {
+            Some(_) => lake.join("tables").join(table.trim_end_matches(".parquet")).join("**/*.parquet"),
+            None => lake.join("*/*").join(table),
+        };
+        writeln!(out, "\nAll runs in polars: pl.read_parquet({files:?})")?;
     }
     let peak = summary.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", peak memory {}", size(bytes)));
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))

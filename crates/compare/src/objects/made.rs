@@ -141,6 +141,7 @@ fn run_of(format: &str) -> Run {
         input_tag: None,
         captured_at_us: None,
         folder: None,
+        packed: None,
         options: Options::Analysis(AnalysisOptions::default()),
         tables: Vec::new(),
         summary: Summary { format: format.to_owned(), ..Summary::default() },

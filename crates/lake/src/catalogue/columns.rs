@@ -9,6 +9,7 @@ use arrow::array::{
 };
 use heaplake_kit::StageError;
 use heaplake_schemas::catalogue::RUNS;
+use heaplake_schemas::run::Packed;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub(crate) struct Columns {
     identity: StringArray,
     sealed: BooleanArray,
     tables_folder: StringArray,
+    night: StringArray,
+    packed_seal: StringArray,
     description_bytes: UInt64Array,
     description_changed: Int64Array,
     folder_changed: Int64Array,
@@ -84,6 +87,8 @@ impl Columns {
             identity: texts.of("identity")?,
             sealed: flags("sealed")?,
             tables_folder: texts.of("tables_folder")?,
+            night: texts.of("night")?,
+            packed_seal: texts.of("packed_seal")?,
             description_bytes: sizes("description_bytes")?,
             description_changed: times("description_changed_ns")?,
             folder_changed: times("folder_changed_ns")?,
@@ -137,8 +142,14 @@ impl Columns {
             identity: self.identity.value(run).into(),
             is_sealed: self.sealed.value(run),
             folder: value(&self.tables_folder, run).map(Arc::from),
+            packed: self.packed(run),
             details: self.details.as_ref().map(|details| Box::new(details.of_run(run))),
         }
+    }
+
+    fn packed(&self, run: usize) -> Option<Packed> {
+        let (night, seal) = (value(&self.night, run)?, value(&self.packed_seal, run)?);
+        Some(Packed { night: night.to_owned(), seal: seal.to_owned() })
     }
 
     fn labels(&self, run: usize) -> Labels {

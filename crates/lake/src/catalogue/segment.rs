@@ -86,6 +86,8 @@ fn of_runs(rows: &[Row], folder: &Path) -> Result<Vec<ArrayRef>, StageError> {
         entry(|entry| &entry.identity),
         flag(|row| row.entry.is_sealed),
         optional(|row| row.entry.folder.as_deref()),
+        optional(|row| row.entry.packed.as_ref().map(|packed| packed.night.as_str())),
+        optional(|row| row.entry.packed.as_ref().map(|packed| packed.seal.as_str())),
         amount(|row| row.version.bytes),
         time(|row| row.version.changed_ns),
         time(|row| row.version.folder_changed_ns),

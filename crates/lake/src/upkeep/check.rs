@@ -6,9 +6,9 @@
 use crate::described::{self, ANEW, Difference, has_checksums};
 use crate::place::Standing;
 use crate::reader::Reader;
-use crate::{checksum, commit, stored, whole};
+use crate::{checksum, commit, packing, packs, stored, whole};
 use heaplake_kit::{Context, StageError, storage};
-use heaplake_schemas::run::{self, Run, Table};
+use heaplake_schemas::run::{self, Packed, Run, Table};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -110,13 +110,16 @@ pub(crate) struct Described {
     pub tables: Vec<Table>,
     /// Whether it has a seal and checksums.
     pub has_checksums: bool,
+    /// Where tables that its folder lacks are.
+    pub packed: Option<Packed>,
 }
 
 impl Described {
     /// Creates it from a run description.
     pub(crate) fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
         let (tables, schema_version) = (run.tables.clone(), run.schema_version);
-        Self { place, standing, schema_version, tables, has_checksums: has_checksums(run) }
+        let (has_checksums, packed) = (has_checksums(run), run.packed.clone());
+        Self { place, standing, schema_version, tables, has_checksums, packed }
     }
 
     /// Total bytes of its tables.
@@ -199,7 +202,11 @@ fn check(
         Ok(Some(difference)) => problem(difference, ANEW),
         Err(StageError::Cancelled) => Err(StageError::Cancelled),
         Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            problem((format!("{} bytes", table.bytes), "no such file".to_owned()), ANEW)
+            match in_pack(run, table, context)? {
+                Some(None) => Ok(None),
+                Some(Some(difference)) => problem(difference, ANEW),
+                None => problem((format!("{} bytes", table.bytes), "no such file".to_owned()), ANEW),
+            }
         }
         Err(StageError::Io { source, .. }) => problem(
             ("a file that can be read".to_owned(), source.to_string()),
@@ -207,6 +214,40 @@ fn check(
         ),
         Err(StageError::Table { problem: why, .. }) => problem(("a table of Parquet".to_owned(), why), ANEW),
         Err(error) => problem(("a table of Parquet".to_owned(), error.to_string()), &error.advice()),
+    }
+}
+
+/// Reads the rows of a table in a pack, whose pages have checksums; returns expected and actual state if they differ.
+/// `None` if no pack has them.
+fn in_pack(
+    run: &Described,
+    table: &Table,
+    context: &Context<'_>,
+) -> Result<Option<Option<(String, String)>>, StageError> {
+    let damaged = |found: String| Ok(Some(Some(("rows in a pack of the lake".to_owned(), found))));
+    let Some(packed) = &run.packed else { return Ok(None) };
+    let slice = match packs::of(&run.place, &table.file, packed, run.schema_version) {
+        Ok(Some(slice)) => slice,
+        Ok(None) => return Ok(None),
+        Err(error) => return damaged(error.to_string()),
+    };
+    let read = || -> Result<u64, StageError> {
+        let reader = Reader::of_slice(&slice);
+        let schema = reader.schema().clone();
+        let mut rows = reader.columns(&packing::names(&schema))?;
+        let mut count = 0;
+        while let Some(batch) = rows.batch()? {
+            context.check()?;
+            count += batch.len() as u64;
+        }
+        Ok(count)
+    };
+    context.step(table.bytes)?;
+    match read() {
+        Ok(rows) if rows == table.rows => Ok(Some(None)),
+        Ok(rows) => Ok(Some(Some((format!("{} rows", table.rows), format!("{rows} rows in a pack"))))),
+        Err(StageError::Cancelled) => Err(StageError::Cancelled),
+        Err(error) => damaged(error.to_string()),
     }
 }
 

@@ -68,6 +68,9 @@ pub struct Chosen {
     pub disk_bytes: u64,
     /// Whether it has been dropped.
     pub dropped: bool,
+    /// The night of its packs, in a compacted lake.
+    #[serde(skip)]
+    pub night: Option<String>,
     #[serde(skip)]
     standing: Option<Standing>,
     #[serde(skip)]
@@ -121,6 +124,7 @@ fn chosen(place: &Path, standing: Option<Standing>) -> Result<Chosen, StageError
         captured_at: None,
         disk_bytes,
         dropped: false,
+        night: None,
         standing,
         lake,
     })
@@ -142,7 +146,8 @@ fn candidate(chosen: Chosen, run: &Entry, wish: &Wish, plan: &mut Plan) -> Optio
             None
         }
         group => {
-            let chosen = Chosen { captured_at: captured.map(moment::text), ..chosen };
+            let night = run.packed.as_ref().map(|packed| packed.night.clone());
+            let chosen = Chosen { captured_at: captured.map(moment::text), night, ..chosen };
             Some(Candidate { chosen, captured, group: group.flatten() })
         }
     }

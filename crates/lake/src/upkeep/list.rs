@@ -8,6 +8,7 @@ use crate::captured::captured_at;
 use crate::catalogue::Wanted;
 use crate::entry::{Entry, TableEntry};
 use crate::moment;
+use crate::packs;
 use crate::selection::{self, FoundRun, Selection};
 use crate::stored;
 use heaplake_kit::StageError;
@@ -94,6 +95,10 @@ pub struct ListedDetails {
     pub peak_rss_bytes: Option<u64>,
     /// In a store, the folder of the tables; else null.
     pub folder: Option<String>,
+    /// In a compacted lake, the partition of its packs; else null.
+    pub night: Option<String>,
+    /// Files of the tables whose rows are in packs.
+    pub packed: Vec<String>,
     /// Files of the tables.
     pub tables: Vec<String>,
     /// Files of tables that are gone.
@@ -193,6 +198,12 @@ fn chosen(found: &FoundRun, bytes: Option<u64>, choice: &Choice, extent: Extent)
     Ok(Some(Listed { details, description, ..listed(place.clone(), run, captured.map(moment::text), disk_bytes) }))
 }
 
+/// The tables of a run whose rows are in packs.
+fn packed(FoundRun { place, run, .. }: &FoundRun) -> Vec<String> {
+    let is_packed = |file: &str| packs::slice(place, run, file).is_ok_and(|slice| slice.is_some());
+    run.tables.iter().map(|table| &*table.file).filter(|file| is_packed(file)).map(str::to_owned).collect()
+}
+
 /// The details of a run; `None` if they were not read.
 fn details(found: &FoundRun, captured_at_us: Option<i64>) -> Option<ListedDetails> {
     let FoundRun { run, .. } = found;
@@ -209,6 +220,8 @@ fn details(found: &FoundRun, captured_at_us: Option<i64>) -> Option<ListedDetail
         scratch_bytes: details.scratch_bytes,
         peak_rss_bytes: details.peak_rss_bytes,
         folder: run.folder.as_deref().map(str::to_owned),
+        night: run.packed.as_ref().map(|packed| packed.night.clone()),
+        packed: packed(found),
         tables: files(&run.tables),
         missing: files(&found.missing()),
     })

@@ -15,9 +15,10 @@ use super::content::{self, Content};
 use crate::commit::{self, NewRun};
 use crate::place::{self, Parts, Place, Standing};
 use crate::run_files::PAGE;
-use crate::{selection, stored};
+use crate::{packing, packs, seal, selection, stored};
 use heaplake_kit::{Context, StageError, fs, storage};
 use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::tables;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{canonicalize, metadata};
@@ -332,11 +333,17 @@ fn present(
     Ok(())
 }
 
-/// Whether descriptions differ only in what depends on the kind of lake.
+/// Whether descriptions differ only in what depends on the kind of lake, and on where the tables are.
 fn is_uploaded(there: &Description, here: &Description) -> bool {
+    let is_packed = |of: &Description| of.intact().is_some_and(|run| run.packed.is_some());
+    let any_packed = is_packed(there) || is_packed(here);
     let run = |of: &Description| {
-        let run = of.intact()?.clone();
-        Some(Run { seal: None, folder: None, ..run })
+        let mut run = of.intact()?.clone();
+        if any_packed {
+            // Packing and unpacking change files, not rows.
+            run.tables.iter_mut().for_each(|table| (table.bytes, table.xxh3_64) = (0, None));
+        }
+        Some(Run { seal: None, folder: None, packed: None, ..run })
     };
     let runs = run(there).zip(run(here));
     runs.is_some_and(|(one, other)| one == other)
@@ -365,9 +372,11 @@ fn new(
         context.check()?;
         content::bring(&source.join(name), &new.folder().join(name))?;
     }
+    let unpacked = unpack(source, run, new.folder())?;
     if Standing::at(source)? != description.standing {
         return refused(source, "another command replaced or dropped this run", "merge again");
     }
+    let run = unpacked.as_ref().map_or(run, |(run, _)| run);
     whole(Described::new(new.folder().to_owned(), None, run), context).map_err(|refusal| match refusal {
         // Name the source, which is damaged, not the hidden folder, which vanishes.
         Refusal::Run(problem, advice) => {
@@ -379,8 +388,33 @@ fn new(
         upload(new, &path, run)?;
         return Ok(None);
     }
-    new.describe(&description.text)?;
+    new.describe(unpacked.as_ref().map_or(&*description.text, |(_, text)| text.as_bytes()))?;
     Ok(Some(new))
+}
+
+/// Writes the tables of a packed run as files into a folder; returns its description with them. `None` if it is not
+/// packed.
+fn unpack(source: &Path, run: &Run, folder: &Path) -> Result<Option<(Run, String)>, Refusal> {
+    let Some(packed) = &run.packed else { return Ok(None) };
+    let mut unpacked = Run { seal: None, packed: None, ..run.clone() };
+    for listed in &mut unpacked.tables {
+        let path = folder.join(&listed.file);
+        let table = tables::ALL.iter().find(|table| table.file == listed.file);
+        let Some(table) = table.filter(|_| !path.exists()) else { continue };
+        let slice = packs::of(source, table.file, packed, run.schema_version);
+        let slice = slice.map_err(|error| StageError::io(&source.join(table.file), "read", error))?;
+        // A missing table is named by the check of the whole run.
+        let Some(slice) = slice else { continue };
+        let written = packing::unpack(&slice, table, folder)?;
+        let content = stored::checksum(&path, &mut Vec::new(), |_| Ok(()))?;
+        *listed = run::Table { xxh3_64: Some(content.xxh3_64), ..written };
+    }
+    let text = serde_json::to_string_pretty(&unpacked).map_err(|error| {
+        let problem = format!("{}: {error}", source.display());
+        Refusal::Run(problem, "analyse the input again".to_owned())
+    })?;
+    let (text, seal) = seal::sealed(&text);
+    Ok(Some((Run { seal: Some(seal), ..unpacked }, text)))
 }
 
 /// Uploads a run to its place, with its page last.

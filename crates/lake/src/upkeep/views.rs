@@ -1,9 +1,12 @@
 //! Views of a lake for other engines, as a script of SQL.
 
 use crate::catalogue::Wanted;
-use crate::selection::{self, Selection};
+use crate::packs::{self, FOLDER as PACKS};
+use crate::selection::{self, FoundRun, Selection};
 use heaplake_kit::{StageError, storage};
 use heaplake_schemas::catalogue::{FOLDER, RUNS};
+use heaplake_schemas::column::Type;
+use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::tables;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -39,22 +42,30 @@ pub fn script(lake: &Path, engine: Engine) -> Result<String, StageError> {
     let descriptions = path("release=*/snapshot=*/run.json");
     out.push_str(&engine.runs(&descriptions));
     for table in tables::ALL.iter().filter(|table| table.runs.have_it() && files.contains(table.file)) {
-        let raw = format!("heaplake_{}", table.name);
-        out.push_str(&engine.view(&raw, &path(&format!("{places}/{}", table.file))));
-        let own = table.all_columns().map(|column| column.name).filter(|name| !OF_RUN.contains(name));
-        let own: Vec<String> = own.map(|name| format!("t.{}", engine.name_of(name))).collect();
-        let Some(condition) = engine.same_run(table.names_run) else {
-            let _ = writeln!(out, "-- {} has no columns of the run: join it by its files.\n", table.name);
-            continue;
-        };
-        let _ = writeln!(
-            out,
-            "CREATE OR REPLACE {}VIEW {} AS\nSELECT {}, r.captured_at, r.labels, r.labels['host'] AS host\nFROM {raw} AS t \
-             JOIN runs AS r ON {condition};\n",
-            engine.temporary(),
-            engine.name_of(table.name),
-            own.join(", ")
-        );
+        let is_packed =
+            |found: &&FoundRun| packs::slice(&found.place, &found.run, table.file).is_ok_and(|it| it.is_some());
+        let having = runs.iter().filter(|found| found.run.table(table.file).is_some());
+        let (packed, single): (Vec<&FoundRun>, Vec<&FoundRun>) = having.partition(is_packed);
+        let mut parts = Vec::new();
+        if !single.is_empty() {
+            let raw = format!("heaplake_{}", table.name);
+            out.push_str(&engine.view(&raw, &path(&format!("{places}/{}", table.file))));
+            match engine.same_run(table.names_run) {
+                Some(condition) => parts.push(engine.part(table, &raw, condition, !packed.is_empty())),
+                None => {
+                    let _ = writeln!(out, "-- {} has no columns of the run: join it by its files.\n", table.name);
+                }
+            }
+        }
+        if !packed.is_empty() {
+            let raw = format!("heaplake_packed_{}", table.name);
+            out.push_str(&engine.view(&raw, &path(&engine.packs(table.name))));
+            parts.push(engine.part(table, &raw, engine.same_packed_run(), true));
+        }
+        if !parts.is_empty() {
+            let (temporary, name) = (engine.temporary(), engine.name_of(table.name));
+            let _ = writeln!(out, "CREATE OR REPLACE {temporary}VIEW {name} AS\n{};\n", parts.join("\nUNION ALL\n"));
+        }
     }
     Ok(out)
 }
@@ -82,6 +93,57 @@ impl Engine {
         match self {
             Self::DuckDb => format!("\"{name}\""),
             Self::Spark => format!("`{name}`"),
+        }
+    }
+
+    /// The rows of a table with the columns of their run; with signed numbers, as packs have them, on request.
+    fn part(self, table: &TableSchema, raw: &str, condition: &str, is_signed: bool) -> String {
+        let own = table.all_columns().filter(|column| !OF_RUN.contains(&column.name)).map(|column| {
+            let name = self.name_of(column.name);
+            match is_signed {
+                true => format!("{} AS {name}", self.signed(&format!("t.{name}"), column.data_type)),
+                false => format!("t.{name}"),
+            }
+        });
+        let own: Vec<String> = own.collect();
+        format!(
+            "SELECT {}, r.captured_at, r.labels, r.labels['host'] AS host\nFROM {raw} AS t JOIN runs AS r ON {condition}",
+            own.join(", ")
+        )
+    }
+
+    /// A column as packs have it.
+    fn signed(self, column: &str, kind: Type) -> String {
+        let (limit, modulus) = ("9223372036854775808", "18446744073709551616");
+        match (kind, self) {
+            (Type::UInt64, Self::DuckDb) => {
+                format!("(CASE WHEN {column} >= {limit} THEN {column}::HUGEINT - {modulus} ELSE {column} END)::BIGINT")
+            }
+            (Type::UInt64, Self::Spark) => {
+                let wide = format!("CAST({column} AS DECIMAL(20, 0))");
+                format!("CAST(CASE WHEN {wide} >= {limit} THEN {wide} - {modulus} ELSE {wide} END AS BIGINT)")
+            }
+            (Type::UInt32, _) => format!("CAST({column} AS BIGINT)"),
+            (Type::UInt8, _) => format!("CAST({column} AS INTEGER)"),
+            _ => column.to_owned(),
+        }
+    }
+
+    /// The packs of a table, in the lake.
+    fn packs(self, table: &str) -> String {
+        match self {
+            Self::DuckDb => format!("{PACKS}/{table}/release=*/night=*/*.parquet"),
+            Self::Spark => format!("{PACKS}/{table}"),
+        }
+    }
+
+    /// As [`Self::same_run`], for a row of a pack. Only DuckDB can tell rows of a run that was replaced since.
+    fn same_packed_run(self) -> &'static str {
+        match self {
+            Self::DuckDb => {
+                "t.release = r.release AND t.snapshot = r.snapshot AND regexp_extract(t.filename, '/night=([^/]*)/', 1) = r.night"
+            }
+            Self::Spark => "t.release = r.release AND t.snapshot = r.snapshot AND r.night IS NOT NULL",
         }
     }
 

@@ -1,18 +1,22 @@
 //! `heaplake lake drop`: removes runs from a lake.
 
 use super::choosing::{Choosing, ago, names};
+use crate::commands::batch::stopped_by_signals;
 use crate::commands::choices::pattern;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use clap::Args;
-use heaplake_kit::{StageError, storage};
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, Context, StageError, storage};
 use heaplake_lake::place;
 use heaplake_lake::upkeep::choice::{Choice, refuse_run};
 use heaplake_lake::upkeep::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_lake::upkeep::keep::{Keep, Per};
+use heaplake_lake::upkeep::prune;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 const MORE: &str = "\
 Examples:
@@ -98,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists the runs"));
     }
     let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };
+    prune(&arguments.lake, &plan)?;
     let report = Report { dry_run: !arguments.yes, plan };
     if arguments.json {
         print::json(&report)?;
@@ -125,6 +130,18 @@ fn carry_out(plan: &mut Plan) -> u8 {
         }
     }
     exit
+}
+
+/// Removes the rows of dropped runs from the packs of their nights.
+fn prune(lake: &Path, plan: &Plan) -> Result<(), StageError> {
+    let dropped = plan.runs.iter().filter(|run| run.dropped);
+    let nights: BTreeSet<_> = dropped.filter_map(|run| Some((run.release.clone(), run.night.clone()?))).collect();
+    if nights.is_empty() {
+        return Ok(());
+    }
+    let cancel = stopped_by_signals();
+    let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
+    prune::partitions(lake, &nights, &context)
 }
 
 /// Refuses an outcome that leaves the run in place.

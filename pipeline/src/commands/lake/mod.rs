@@ -1,6 +1,7 @@
 //! `heaplake lake`: commands on a lake as a whole.
 
 pub(super) mod choosing;
+pub(super) mod compact;
 pub(super) mod drop;
 pub(super) mod index;
 pub(super) mod label;
@@ -18,7 +19,8 @@ Examples:
   heaplake lake verify lake
   heaplake lake drop lake --keep-last 5 --older-than 30d
   heaplake lake label lake --release 2.4.1 --set stage=canary --yes
-  heaplake lake merge host1/lake host2/lake --out lake";
+  heaplake lake merge host1/lake host2/lake --out lake
+  heaplake lake compact lake";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -39,6 +41,8 @@ pub(crate) enum Verb {
     Label(Box<label::Arguments>),
     /// Merge the runs of other lakes
     Merge(merge::Arguments),
+    /// Pack the small tables of many runs into few files
+    Compact(Box<compact::Arguments>),
     /// Write the catalogue of the runs anew
     Index(index::Arguments),
     /// Print statements that make views of the lake in DuckDB or Spark
@@ -52,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         Verb::Drop(arguments) => drop::run(arguments),
         Verb::Label(arguments) => label::run(arguments),
         Verb::Merge(arguments) => merge::run(arguments),
+        Verb::Compact(arguments) => compact::run(arguments),
         Verb::Index(arguments) => index::run(arguments),
         Verb::Views(arguments) => views::run(arguments),
     }

@@ -1,0 +1,93 @@
+//! Packs: the small tables of many runs in one file.
+//!
+//! ```text
+//! LAKE/tables/classes/release=<release>/night=<date>/classes-<schema version>.parquet
+//! ```
+//!
+//! A pack has the rows of one table of the runs of one release that were captured on one day (UTC), in order of the
+//! names of the runs, with signed numbers ([`signed`]). The folder of a table is a table of Hive's form, with the
+//! partitions `release` and `night`. A run whose description names a night ([`Packed`]) has its rows there; a table
+//! whose file is in the folder of the run is read from there.
+//!
+//! * Truth: the descriptions. A pack may have rows of runs that were dropped or replaced; they count for no run of the
+//!   lake, and the next compaction removes them.
+//! * The metadata of the file lists its runs: name, seal at the time of packing, number of rows.
+//! * Integrity: every page has a checksum, and so has the footer ([`checked`](crate::checked)).
+//! * Kills: a pack is replaced by renaming a whole new one over it, so readers see the old or the new rows.
+
+mod cache;
+mod pack;
+mod signed;
+
+pub(crate) use pack::{Content, Member};
+pub use pack::{Pack, Slice};
+pub(crate) use signed::{converted, signed};
+
+use crate::entry::Entry;
+use crate::run_path;
+use heaplake_kit::{fs, storage};
+use heaplake_schemas::run::{self, Packed};
+use serde::Deserialize;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Folder of the packs in a lake.
+pub const FOLDER: &str = "tables";
+
+/// Night of runs without a capture time: Hive's name of a null partition.
+pub const NO_NIGHT: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Path of the pack of a table, given by its file name in a run.
+pub(crate) fn path(lake: &Path, file: &str, (release, night): (&str, &str), schema_version: u32) -> PathBuf {
+    let name = file.strip_suffix(".parquet").unwrap_or(file);
+    let partition = lake.join(FOLDER).join(name).join(format!("release={release}")).join(format!("night={night}"));
+    partition.join(format!("{name}-{schema_version}.parquet"))
+}
+
+/// Returns the rows of a table of a packed run; `None` if the pack does not have them, or there is none.
+///
+/// # Errors
+/// Those of reading the pack.
+pub fn slice(place: &Path, run: &Entry, file: &str) -> io::Result<Option<Slice>> {
+    match &run.packed {
+        Some(packed) if !storage::is_url(place) => of(place, file, packed, run.schema_version),
+        _ => Ok(None),
+    }
+}
+
+/// As [`slice`], for a run by what its description says.
+pub(crate) fn of(place: &Path, file: &str, packed: &Packed, schema_version: u32) -> io::Result<Option<Slice>> {
+    let Some(parts) = run_path::parts(place).filter(|_| is_plain(&packed.night)) else { return Ok(None) };
+    let path = path(&parts.lake, file, (&parts.release, &packed.night), schema_version);
+    match cache::pack(&path) {
+        Ok(pack) => Ok(pack.slice(&parts.snapshot, &packed.seal)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// As [`slice`], for a table by path. Reads the description of the run.
+pub(crate) fn of_path(path: &Path) -> io::Result<Option<Slice>> {
+    #[derive(Deserialize)]
+    struct Description {
+        schema_version: u32,
+        #[serde(default)]
+        packed: Option<Packed>,
+    }
+    let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
+    };
+    if storage::is_url(place) || file == run::FILE {
+        return Ok(None);
+    }
+    let Ok(text) = fs::read_at_most(place.join(run::FILE), fs::DOCUMENT_BYTES) else { return Ok(None) };
+    match serde_json::from_slice(&text) {
+        Ok(Description { schema_version, packed: Some(packed) }) => of(place, file, &packed, schema_version),
+        _ => Ok(None),
+    }
+}
+
+/// True for a night that is a name of one folder: a damaged or hostile description may name any path.
+fn is_plain(night: &str) -> bool {
+    !night.is_empty() && night.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}

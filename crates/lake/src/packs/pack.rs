@@ -1,0 +1,191 @@
+//! An open pack.
+
+use super::signed::{self, Originals};
+use crate::checked::Checked;
+use crate::parquet_file::ParquetFile;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+use bytes::Bytes;
+use heaplake_kit::fs::File;
+use heaplake_kit::storage::Stored;
+use heaplake_schemas::metadata;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Beginning of a file of Parquet.
+const MAGIC: [u8; 4] = *b"PAR1";
+
+/// A run in a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Member {
+    /// Name of the run.
+    pub snapshot: String,
+    /// Seal of its description when it was packed.
+    pub seal: String,
+    /// Rows.
+    pub rows: u64,
+}
+
+/// What the metadata of a pack says of its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    /// The runs, by name.
+    pub runs: Vec<Member>,
+    /// Types of unsigned columns.
+    pub unsigned: Originals,
+}
+
+/// An open pack.
+pub struct Pack {
+    path: PathBuf,
+    file: ParquetFile,
+    metadata: ArrowReaderMetadata,
+    members: Vec<Member>,
+    /// First row of each member.
+    starts: Vec<u64>,
+    /// The schema with the original types.
+    schema: SchemaRef,
+}
+
+/// The rows of a run in a pack.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    pack: Arc<Pack>,
+    rows: Range<u64>,
+}
+
+impl fmt::Debug for Pack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pack").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Pack {
+    /// Opens a pack.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] for a damaged one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let damaged = |problem: String| {
+            let problem = problem.replace(['\n', '\r'], " ");
+            io::Error::new(io::ErrorKind::InvalidData, format!("{}: {problem}", path.display()))
+        };
+        let file = File::open_itself(path)?;
+        let opened = ParquetFile::new(Stored::File(file)).and_then(|file| Ok(file.checked()?));
+        let (file, checked) = opened.map_err(|error| damaged(error.to_string()))?;
+        // No page has these bytes.
+        if file.get_bytes(0, MAGIC.len()).is_ok_and(|begin| *begin != MAGIC[..]) {
+            return Err(damaged("expected PAR1 at the beginning".to_owned()));
+        }
+        let (content, metadata) = described(&checked).map_err(damaged)?;
+        let mut starts = Vec::with_capacity(content.runs.len());
+        let mut rows = 0_u64;
+        for member in &content.runs {
+            starts.push(rows);
+            rows = rows.saturating_add(member.rows);
+        }
+        let there = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+        if rows != there || !content.runs.is_sorted_by(|one, next| one.snapshot < next.snapshot) {
+            return Err(damaged(format!("expected the rows of its runs, {rows}, found {there} rows")));
+        }
+        let schema = signed::original(metadata.schema(), &content.unsigned);
+        Ok(Self { path: path.to_owned(), file, metadata, members: content.runs, starts, schema })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its columns, with their original types.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Its runs.
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The rows of a run, if it is in the pack with this seal.
+    pub(crate) fn slice(self: &Arc<Self>, snapshot: &str, seal: &str) -> Option<Slice> {
+        let at = self.members.binary_search_by(|member| member.snapshot.as_str().cmp(snapshot)).ok()?;
+        let member = self.members.get(at).filter(|member| member.seal == seal)?;
+        let first = self.starts[at];
+        Some(Slice { pack: Arc::clone(self), rows: first..first + member.rows })
+    }
+
+    /// Converts rows of the pack to the types of the tables of runs.
+    ///
+    /// # Errors
+    /// Of a number that does not fit: the pack is damaged.
+    pub fn restored(&self, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let mut fields = Vec::with_capacity(rows.num_columns());
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(rows.num_columns());
+        let schema = rows.schema();
+        for (field, column) in schema.fields().iter().zip(rows.columns()) {
+            let original = self.schema.field_with_name(field.name())?;
+            columns.push(signed::converted(column, original.data_type())?);
+            fields.push(original.clone());
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+    }
+
+    /// Footer and indexes.
+    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+        self.metadata.metadata()
+    }
+
+    /// Bytes of the file; the pages in them are checked.
+    ///
+    /// # Errors
+    /// Of reading, or of a page with another checksum.
+    pub fn bytes(&self, range: Range<u64>) -> Result<Bytes, ParquetError> {
+        let length = range.end.saturating_sub(range.start);
+        self.file.get_bytes(range.start, usize::try_from(length).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes of the whole file.
+    pub fn length(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// The file, and what a reader of it needs; its pages are checked as they are read.
+    pub(crate) fn reading(&self) -> (ParquetFile, ArrowReaderMetadata) {
+        (self.file.clone(), self.metadata.clone())
+    }
+}
+
+impl Slice {
+    /// The pack.
+    pub fn pack(&self) -> &Arc<Pack> {
+        &self.pack
+    }
+
+    /// The rows of the run, in the pack.
+    pub fn rows(&self) -> Range<u64> {
+        self.rows.clone()
+    }
+}
+
+/// Reads what the footer says of the content.
+fn described(checked: &Arc<Checked>) -> Result<(Content, ArrowReaderMetadata), String> {
+    let values = checked.metadata().file_metadata().key_value_metadata();
+    let text = values.and_then(|values| values.iter().find(|entry| entry.key == metadata::RUNS)?.value.as_deref());
+    let text = text.ok_or_else(|| format!("expected a pack of runs, found no {}", metadata::RUNS))?;
+    let content = serde_json::from_str(text).map_err(|error| format!("{}: {error}", metadata::RUNS))?;
+    let options =
+        ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional).with_skip_arrow_metadata(true);
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(checked.metadata()), options);
+    Ok((content, metadata.map_err(|error| error.to_string())?))
+}
