@@ -25,10 +25,21 @@ def view(table: Table, runs: Sequence[Viewed]) -> pl.LazyFrame:
     """
     import polars as pl
 
-    names = [column.name for column in _tables.view_columns(table)]
     having = [run for run in runs if table.file in run.files]
+    packed = [run for run in having if table.file in run._packs]
+    single = [run for run in having if table.file not in run._packs]
     if not having:
         return pl.LazyFrame(schema={c.name: _tables.polars_type(c.type) for c in _tables.view_columns(table)})
+    views = [_single(table, single)] if single else []
+    views += [_packed(table, packed)] if packed else []
+    return pl.concat(views) if len(views) > 1 else views[0]
+
+
+def _single(table: Table, having: Sequence[Viewed]) -> pl.LazyFrame:
+    """The table of runs that have a file of it."""
+    import polars as pl
+
+    names = [column.name for column in _tables.view_columns(table)]
     paths = {str(run._tables_at / table.file): run for run in having}
     of_run = of_runs(paths.values()).with_columns(pl.Series(_PATH, list(paths)))
     today = [path for path, run in paths.items() if run.schema_version == _tables.schema_version()]
@@ -38,6 +49,28 @@ def view(table: Table, runs: Sequence[Viewed]) -> pl.LazyFrame:
     rows = pl.concat(scans) if len(scans) > 1 else scans[0]
     joined = rows.join(of_run.lazy(), on=_PATH, how="left", maintain_order="left", suffix=" of the run")
     return joined.select(names)
+
+
+def _packed(table: Table, having: Sequence[Viewed]) -> pl.LazyFrame:
+    """The table of runs of a compacted lake: packs have signed numbers, and may have rows of runs that are gone."""
+    import polars as pl
+
+    key = [_PATH, "release", "snapshot"]
+    of_run = of_runs(having).with_columns(pl.Series(_PATH, [run._packs[table.file] for run in having])).lazy()
+    views = []
+    for files in _alike(sorted({run._packs[table.file] for run in having})):
+        there = set(pl.read_parquet_schema(files[0]))
+        rows = pl.scan_parquet(files, glob=False, hive_partitioning=False, include_file_paths=_PATH)
+        of_file = [column for column in table.columns if column.name not in ("release", "snapshot")]
+        kinds = [(column.name, _tables.polars_type(column.type)) for column in of_file]
+        # 64 bits keep their value as an unsigned number.
+        own = [
+            (pl.col(name) if name in there else pl.lit(None)).cast(kind, wrap_numerical=kind == pl.UInt64).alias(name)
+            for name, kind in kinds
+        ]
+        joined = rows.select([*own, *(pl.col(name) for name in key)]).join(of_run, on=key, maintain_order="left")
+        views.append(joined.select([column.name for column in _tables.view_columns(table)]))
+    return pl.concat(views) if len(views) > 1 else views[0]
 
 
 def of_runs(runs: Iterable[Viewed]) -> pl.DataFrame:

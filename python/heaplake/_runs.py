@@ -38,6 +38,10 @@ class Viewed(Protocol):
     def summary(self) -> dict[str, Any]: ...
     @property
     def _tables_at(self) -> Place: ...
+    @property
+    def _partition(self) -> str | None: ...
+    @property
+    def _packs(self) -> Mapping[str, str]: ...
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:
@@ -54,6 +58,15 @@ def tables_in(place: str, folder: str | None) -> str:
     """
     # A description that is damaged or hostile may name any folder.
     return f"{place}/{folder}" if folder and re.fullmatch(r"tables-[0-9a-f]+", folder) else place
+
+
+def pack_of(lake: str, table: str, partition: str, schema_version: int) -> str:
+    """The pack of a table of a compacted lake.
+
+    >>> pack_of("lake", "classes", "release=1/night=2026-11-22", 4)
+    'lake/tables/classes/release=1/night=2026-11-22/classes-4.parquet'
+    """
+    return f"{lake}/tables/{table}/{partition}/{table}-{schema_version}.parquet"
 
 
 def moment(microseconds: int) -> datetime:

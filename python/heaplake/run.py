@@ -115,6 +115,21 @@ class Run:
         """Where its tables are."""
         return place(_runs.tables_in(str(self.path), self._details["folder"]))
 
+    @cached_property
+    def _partition(self) -> str | None:
+        """In a compacted lake, the folders of its packs: `release=…/night=…`."""
+        night = self._details["night"]
+        return None if night is None else f"{self.path.parent.name}/night={night}"
+
+    @cached_property
+    def _packs(self) -> Mapping[str, str]:
+        """The packs of its tables by file: their folders are beside those of the releases."""
+        if self._partition is None:
+            return {}
+        lake, version = str(self.path.parent.parent), self.schema_version
+        names = {file: file.removesuffix(".parquet") for file in self._details["packed"]}
+        return {file: _runs.pack_of(lake, name, self._partition, version) for file, name in names.items()}
+
     @property
     def summary(self) -> dict[str, Any]:
         """What the view `runs` says of it: sizes, counts, findings by severity, versions."""
