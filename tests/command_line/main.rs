@@ -10,6 +10,7 @@ mod operations;
 mod output;
 mod outputs;
 mod questions;
+mod redact;
 mod replaced;
 mod report;
 mod runs;

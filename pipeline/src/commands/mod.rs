@@ -19,6 +19,7 @@ mod object;
 mod outputs;
 mod pages;
 mod plan;
+mod redact;
 mod replay;
 mod report;
 mod show;
@@ -89,6 +90,8 @@ enum Command {
     Track(track::Arguments),
     /// Print the forecast of an analysis, stage by stage, without running it
     Plan(plan::Arguments),
+    /// Mask the texts and numbers of a heap snapshot, or check one for secrets
+    Redact(Box<redact::Arguments>),
     /// List the runs of a lake
     Ls(lake::ls::Arguments),
     /// Work on a lake as a whole: list, verify, drop, label and merge its runs
@@ -174,6 +177,7 @@ fn carry_out(command: Command) -> Done {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Redact(arguments) => redact::run(&arguments),
         Command::Ls(arguments) => lake::ls::run(&arguments),
         Command::Lake(arguments) => lake::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
