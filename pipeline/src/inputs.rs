@@ -91,7 +91,7 @@ const SNAPSHOTS: &str = "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdu
      also compressed as .gz or .zst";
 /// Formats that `replay` reads, for diagnostics.
 const TRACES: &str = "heaplake replays .nettrace (.NET), .jfr (Java), .heapprofile (V8), .heapsnapshot with allocations (V8) and \
-                      its own profiler log, also compressed as .gz or .zst";
+                      its own event and profiler logs, also compressed as .gz or .zst";
 
 /// Suffixes of compressed files.
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];

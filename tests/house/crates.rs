@@ -1,13 +1,16 @@
 //! Allowed dependencies of the crates: schemas <- kit <- input, names, symbols, paths, lake <- stage crates <- pipeline.
-//! The oracle and the generator share no code with the engine. Dev-dependencies are free.
+//! Recorders run in
+//! other processes and depend on the event log alone. The oracle and the generator share no code with the engine. Dev-dependencies are free.
 
 use std::fs;
 use std::path::Path;
 
 /// Allowed dependencies of each crate; any other crate may depend on [`BELOW_STAGES`].
-const BELOW: [(&str, &[&str]); 9] = [
+const BELOW: [(&str, &[&str]); 11] = [
     ("schemas", &[]),
     ("crates/kit", &["schemas"]),
+    ("crates/eventlog", &[]),
+    ("recorders/java", &["eventlog"]),
     ("crates/input", &["schemas", "kit"]),
     ("crates/names", &["schemas", "kit"]),
     ("crates/symbols", &["schemas", "kit"]),
@@ -16,12 +19,12 @@ const BELOW: [(&str, &[&str]); 9] = [
     ("tests/oracle", &[]),
     ("benches/generator", &[]),
 ];
-const BELOW_STAGES: &[&str] = &["schemas", "kit", "input", "names", "symbols", "paths", "lake"];
+const BELOW_STAGES: &[&str] = &["schemas", "kit", "eventlog", "input", "names", "symbols", "paths", "lake"];
 
 /// Every dependency in the wrong direction.
 pub(crate) fn backwards(root: &Path) -> Vec<String> {
     let mut folders: Vec<_> = BELOW.iter().map(|(folder, _)| (*folder).to_owned()).collect();
-    for parent in ["crates", "stages"] {
+    for parent in ["crates", "stages", "recorders"] {
         let crates = fs::read_dir(root.join(parent)).into_iter().flatten().flatten();
         folders.extend(crates.map(|entry| format!("{parent}/{}", entry.file_name().to_string_lossy())));
     }

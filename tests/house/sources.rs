@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Folders with sources.
-const FOLDERS: [&str; 7] = ["schemas", "crates", "stages", "pipeline", "tests", "benches", "fuzz"];
+const FOLDERS: [&str; 8] = ["schemas", "crates", "stages", "recorders", "pipeline", "tests", "benches", "fuzz"];
 
 /// Folders excluded from the checks: build outputs, and the peers' programs that the benchmarks build.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "benches/peers"];

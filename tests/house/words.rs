@@ -24,9 +24,9 @@ pub(crate) fn riddles(sources: &[Source]) -> Vec<String> {
     comments.iter().flat_map(|(folder, text)| of_crate(folder, text)).collect()
 }
 
-/// The folder of a crate: two steps below `crates`, `stages`, `tests` and `benches`, else one.
+/// The folder of a crate: two steps below `crates`, `stages`, `recorders`, `tests` and `benches`, else one.
 fn krate(path: &str) -> &str {
-    let deep = ["crates/", "stages/", "tests/", "benches/"].iter().any(|folder| path.starts_with(folder));
+    let deep = ["crates/", "stages/", "recorders/", "tests/", "benches/"].iter().any(|folder| path.starts_with(folder));
     path.match_indices('/').nth(usize::from(deep)).map_or(path, |(end, _)| &path[..end])
 }
 

@@ -17,7 +17,7 @@ pub const MARK: [u8; 4] = *b"HLFR";
 pub const HEADER: usize = 24;
 
 /// Most bytes of a frame, stored and decompressed.
-pub const MOST: usize = 32 << 20;
+pub const MOST: usize = 16 << 20;
 
 /// Level of compression: the fastest regular one, since it takes time of the recorded machine.
 const LEVEL: i32 = 1;

@@ -18,7 +18,7 @@ impl Runtime {
     /// Runtime of a format, as run.json and the metadata name it.
     pub fn of_format(format: &str) -> Self {
         match format {
-            _ if format.contains("hprof") || format == "jfr" => Self::Jvm,
+            _ if format.contains("hprof") || ["jfr", "java-events"].contains(&format) => Self::Jvm,
             _ if format.contains("nettrace") || format.contains("gcdump") => Self::DotNet,
             _ => Self::V8,
         }

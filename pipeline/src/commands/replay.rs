@@ -19,7 +19,7 @@ Examples:
   heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
 
 Formats: .nettrace of .NET, .jfr of Java, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's \
- own profiler log; the content tells which.
+ own event and profiler logs; the content tells which.
 Exit codes: as those of analyze.";
 
 /// Help heading of sampling options.

@@ -60,8 +60,7 @@ fn entered(run: impl FnOnce() -> Result<(), Failure>) -> c_int {
 /// # Safety
 /// Only the virtual machine calls it, with valid pointers.
 #[unsafe(no_mangle)]
-#[expect(non_snake_case, reason = "the virtual machine looks for this name")]
-pub unsafe extern "system" fn Agent_OnLoad(vm: Interface, options: *const c_char, _: *mut c_void) -> c_int {
+pub(crate) unsafe extern "system" fn Agent_OnLoad(vm: Interface, options: *const c_char, _: *mut c_void) -> c_int {
     // SAFETY: the virtual machine passes a text or null.
     let options = unsafe { text(options) };
     entered(|| match options::parse(&options).map_err(|bad| bad.to_string())? {
@@ -75,8 +74,7 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: Interface, options: *const c_char
 /// # Safety
 /// Only the virtual machine calls it, with valid pointers.
 #[unsafe(no_mangle)]
-#[expect(non_snake_case, reason = "the virtual machine looks for this name")]
-pub unsafe extern "system" fn Agent_OnAttach(vm: Interface, options: *const c_char, _: *mut c_void) -> c_int {
+pub(crate) unsafe extern "system" fn Agent_OnAttach(vm: Interface, options: *const c_char, _: *mut c_void) -> c_int {
     // SAFETY: the virtual machine passes a text or null.
     let options = unsafe { text(options) };
     entered(|| match options::parse(&options).map_err(|bad| bad.to_string())? {

@@ -20,7 +20,6 @@ mod agent;
 pub mod classes;
 #[expect(unsafe_code, reason = "callbacks read the current session without a lock")]
 mod current;
-#[expect(unsafe_code, reason = "the function tables of the virtual machine are raw pointers")]
 mod ffi;
 #[expect(unsafe_code, reason = "calls through the function tables of the virtual machine")]
 mod jvmti;

@@ -142,7 +142,7 @@ fn bytes(text: &str) -> Option<u64> {
 
 /// Division of the memory. All of it is bounded from the start, and used as it fills:
 ///
-/// * three eighths: two buffers of records and one for the compressed frame, at most 16 MiB each;
+/// * three eighths: two buffers of records and one for the compressed frame, at most 8 MiB each;
 /// * one eighth: the table of stacks, which begins anew when it is full;
 /// * one eighth: tags of tracked objects, 8 bytes each. Further objects are not tracked. The virtual machine has about 60 bytes
 ///   of its own per tracked object, which are not in this memory;
@@ -165,7 +165,7 @@ impl Memory {
     pub fn of(bytes: u64) -> Self {
         let eighth = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
         // A hash table is up to half empty.
-        Self { queue: eighth.min(16 << 20), stacks: eighth / 80, tags: eighth / 8, methods: eighth / 48 }
+        Self { queue: eighth.min(8 << 20), stacks: eighth / 80, tags: eighth / 8, methods: eighth / 48 }
     }
 }
 

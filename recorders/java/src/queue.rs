@@ -181,7 +181,7 @@ impl Queue {
         if self.refuses() {
             return 0;
         }
-        self.pass_time();
+        self.pass_time(TICK);
         let tag = if self.most.tags > 0 { self.tag() } else { 0 };
         self.records.sample(&Sample { tag, ..sample });
         tag
@@ -200,10 +200,10 @@ impl Queue {
     }
 
     #[inline]
-    fn pass_time(&mut self) {
+    fn pass_time(&mut self, least: u64) {
         let now = self.started.elapsed().as_micros() as u64;
         let passed = now.saturating_sub(self.time);
-        if passed >= TICK {
+        if passed >= least {
             self.records.time(passed);
             self.time = now;
         }
@@ -238,7 +238,7 @@ impl Queue {
         self.bury();
         self.collections = self.collections.wrapping_add(1);
         if self.records.room() >= 2 * SHORT {
-            self.pass_time();
+            self.pass_time(1);
             self.records.collection_start(self.collections);
         }
     }
@@ -246,7 +246,7 @@ impl Queue {
     /// Takes note of the end of a collection.
     pub fn collection_ends(&mut self) {
         if self.records.room() >= 2 * SHORT {
-            self.pass_time();
+            self.pass_time(1);
             self.records.collection_end(self.collections);
         }
     }

@@ -181,6 +181,24 @@ impl Cells {
         self.count_all(number, (count.max(1), count), bytes)
     }
 
+    /// Counts an object with size and stack that represents `weight` objects of its size; returns its cell.
+    pub fn add_sample(&mut self, (stack, type_id): (u32, u32), weight: u64, bytes: u64) -> Result<u32, StageError> {
+        let number = self.number(stack, type_id)?;
+        self.take_all(number, 1, bytes);
+        self.count_all(number, (weight, weight), bytes.saturating_mul(weight))?;
+        Ok(number)
+    }
+
+    /// Counts the deaths of objects of a cell, all in one generation.
+    pub fn died_together(
+        &mut self,
+        cell: u32,
+        generation: usize,
+        (count, bytes): (u64, u64),
+    ) -> Result<(), StageError> {
+        if generation == 0 { Ok(()) } else { self.gone(cell, generation, count, bytes) }
+    }
+
     /// Counts the death of an object of a cell.
     #[inline]
     pub fn died(&mut self, cell: u32, generation: usize, bytes: u64) -> Result<(), StageError> {

@@ -1,5 +1,6 @@
 //! The formats of traces, recognised by their first bytes.
 
+use crate::eventlog;
 use crate::heapprofile;
 use crate::log;
 use crate::nettrace;
@@ -8,7 +9,7 @@ use heaplake_input::kind;
 use heaplake_schemas::replay::Metadata;
 
 /// File name endings of traces in a folder, without compression.
-pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr"];
+pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr", ".hlevents"];
 
 /// Digits of the input's hash in the name of a run.
 const HASH_DIGITS: usize = 8;
@@ -31,6 +32,10 @@ pub fn run_name(stem: &str, metadata: &Metadata) -> String {
 pub enum Format {
     /// The profiler log.
     Log,
+    /// The event log of a recorder in a Java virtual machine.
+    JavaEvents,
+    /// That of another runtime.
+    Events,
     /// `.nettrace`.
     Nettrace,
     /// `.heapprofile`.
@@ -49,6 +54,8 @@ impl Format {
         };
         if beginning.starts_with(log::MAGIC) {
             Some(Self::Log)
+        } else if beginning.starts_with(eventlog::MAGIC) {
+            Some(if eventlog::is_of_java(beginning) { Self::JavaEvents } else { Self::Events })
         } else if beginning.starts_with(nettrace::MAGIC) {
             Some(Self::Nettrace)
         } else if kind::of(beginning) == Some(kind::JFR) {
@@ -67,6 +74,8 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Log => "profiler-log",
+            Self::JavaEvents => "java-events",
+            Self::Events => "events",
             Self::Nettrace => "nettrace",
             Self::HeapProfile => "heapprofile",
             Self::FlightRecording => "jfr",

@@ -1,7 +1,7 @@
 //! Replay of traces of allocations and garbage collections.
 //!
-//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) passes
-//! [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
+//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`], [`eventlog`]
+//! with [`recorded`]) passes [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`intervals`], [`tracks`], [`promotions`], [`reports`]) and
 //! counts their [`lifetimes`]. At the end [`tree`] merges all stacks into a call tree ([`calls`]), and [`output`]
@@ -13,6 +13,7 @@ mod callers;
 mod calls;
 mod collecting;
 mod collection;
+mod eventlog;
 mod events;
 pub mod format;
 mod functions;
@@ -28,6 +29,7 @@ mod output;
 mod paths;
 pub mod posterior;
 mod promotions;
+mod recorded;
 pub mod replay;
 pub mod replay_trace;
 mod reports;

@@ -42,6 +42,18 @@ impl Lifetimes {
     /// Counts an object reclaimed in a generation, or alive at the end ([`ALIVE`]).
     #[inline]
     pub fn add(&mut self, object: &Object, generation: usize, at: Moment) -> Result<(), StageError> {
+        self.add_together(object, 1, generation, at)
+    }
+
+    /// Counts `count` objects that one represents.
+    #[inline]
+    pub fn add_together(
+        &mut self,
+        object: &Object,
+        count: u64,
+        generation: usize,
+        at: Moment,
+    ) -> Result<(), StageError> {
         let index = object.type_id as usize;
         while index >= self.types.len() {
             self.types.push(Default::default())?;
@@ -54,11 +66,12 @@ impl Lifetimes {
         }
         let ages = &mut self.ages[*place as usize - 1];
         let age = at.gcs.saturating_sub(object.born);
-        ages.count += 1;
-        ages.bytes = ages.bytes.saturating_add(object.bytes);
-        ages.gcs += u64::from(age);
+        ages.count = ages.count.saturating_add(count);
+        ages.bytes = ages.bytes.saturating_add(object.bytes.saturating_mul(count));
+        ages.gcs = ages.gcs.saturating_add(u64::from(age).saturating_mul(count));
         ages.most_gcs = ages.most_gcs.max(age);
-        ages.ticks += u128::from(at.time.saturating_sub(object.born_at));
+        let ticks = u128::from(at.time.saturating_sub(object.born_at)).saturating_mul(count.into());
+        ages.ticks = ages.ticks.saturating_add(ticks);
         Ok(())
     }
 

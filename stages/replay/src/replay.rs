@@ -69,6 +69,10 @@ pub struct Anomalies {
     pub without_end: u64,
     /// Events that the recorder dropped because its buffers were full.
     pub lost_events: u64,
+    /// Sampled objects that a recorder did not track, since too many others were alive.
+    pub untracked_samples: u64,
+    /// Internal errors of a recorder.
+    pub recorder_errors: u64,
     /// Objects of heap walks without allocation.
     pub unknown_objects: u64,
 }
@@ -76,7 +80,7 @@ pub struct Anomalies {
 /// The state of a replay.
 pub struct Replay {
     pub(crate) recording: Recording,
-    sampler: Sampler,
+    pub(crate) sampler: Sampler,
     /// Types of the trace.
     pub types: Types,
     /// Stacks of the trace.
@@ -107,6 +111,8 @@ pub struct Replay {
     pub has_moves: bool,
     /// Live objects.
     pub objects: Objects,
+    /// Live objects that a recorder represents by its samples, and their bytes.
+    pub(crate) represented: (u64, u64),
     /// The next allocations, at most [`BATCH`].
     pending: Vec<Pending>,
     /// Recorder of the addresses of each object, if wanted.
@@ -114,7 +120,7 @@ pub struct Replay {
     /// Open collections.
     pub(crate) open: Vec<Open>,
     /// Memory account of the sizes in samples.
-    sizes: MemoryAccount,
+    pub(crate) sizes: MemoryAccount,
     pub(crate) budget: Budget,
     /// Memory for the work at the end, so that a trace that was read can be finished.
     pub(crate) held: Option<Reservation>,
@@ -152,6 +158,7 @@ impl Replay {
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
+            represented: (0, 0),
             pending: Vec::with_capacity(BATCH),
             tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
@@ -290,7 +297,7 @@ impl Replay {
         self.cells.add_all(stack, type_id, count, bytes)
     }
 
-    fn stack(&mut self, stack: u32, frames: &mut impl Frames) -> Result<u32, StageError> {
+    pub(crate) fn stack(&mut self, stack: u32, frames: &mut impl Frames) -> Result<u32, StageError> {
         let node = frames.node(stack, &mut self.stacks)?;
         self.has_stacks |= node != EMPTY;
         Ok(node)
@@ -338,6 +345,12 @@ impl Replay {
         self.rows.finish()
     }
 
+    /// Count and bytes of the live objects.
+    pub fn alive(&self) -> (u64, u64) {
+        let (count, bytes) = self.objects.alive();
+        (count.saturating_add(self.represented.0), bytes.saturating_add(self.represented.1))
+    }
+
     /// Mean sampling interval.
     pub fn interval(&self) -> u32 {
         self.sampler.interval()
@@ -355,7 +368,7 @@ impl Replay {
     }
 }
 
-fn counts<'a>(
+pub(crate) fn counts<'a>(
     counts: &'a mut BudgetVec<TypeCounts>,
     type_id: u32,
     sampler: &Sampler,

@@ -26,6 +26,7 @@
 //!   collection in memory profiling" with `--sample-start nth`, else as in [`sampling`](crate::sampling); inclusive and
 //!   exclusive as in "Understand memory allocation and object lifetime data values".
 
+use crate::eventlog;
 use crate::format::Format;
 use crate::heapprofile;
 use crate::jfr;
@@ -141,7 +142,8 @@ fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, Stag
     let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
     let (file, expected) = (
         source.name().to_owned(),
-        "a trace (.nettrace, .heapprofile, .jfr, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
+        "a trace (.nettrace, .heapprofile, .jfr, a .heapsnapshot with allocations, an event log, or a profiler log)"
+            .to_owned(),
     );
     let found = format!("{shown:?}");
     Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
@@ -171,6 +173,11 @@ fn read(
         Format::AllocationTree => tracetree::read(&mut bytes, replay, budget)?,
         Format::Log => log::read(&mut bytes, replay, budget)?,
         Format::Nettrace => nettrace::read(&mut bytes, replay, budget)?,
+        Format::JavaEvents | Format::Events => {
+            let found = eventlog::read(&mut bytes, replay, budget)?;
+            (recorded.left_out, recorded.kept.truncated_stacks) = (found.left_out, found.cut_stacks);
+            found.version
+        }
         _ => {
             recorded = jfr::read(&mut bytes, replay, scratch, context)?;
             recorded.version.take()
@@ -185,7 +192,7 @@ fn read(
 
 fn metadata(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Metadata {
     let sum = |of: fn(&crate::replay::TypeCounts) -> u64| replay.counts.iter().map(of).fold(0, u64::saturating_add);
-    let (live_count, live_bytes) = if replay.tracks() { replay.objects.alive() } else { (0, 0) };
+    let (live_count, live_bytes) = if replay.tracks() { replay.alive() } else { (0, 0) };
     Metadata {
         format: format.name().to_owned(),
         coverage: replay.coverage,
@@ -224,6 +231,8 @@ fn anomalies(replay: &Replay, totals: &output::Totals, recorded: &jfr::recording
         unknown_stacks,
         unknown_objects,
         lost_events,
+        untracked_samples,
+        recorder_errors,
         without_end,
     } = replay.anomalies;
     // Without every allocation, most objects of a heap walk are unknown, which is no anomaly.
@@ -239,6 +248,8 @@ fn anomalies(replay: &Replay, totals: &output::Totals, recorded: &jfr::recording
         ("unknown_stacks", unknown_stacks),
         ("unknown_objects", unknown_objects),
         ("lost_events", lost_events),
+        ("untracked_samples", untracked_samples),
+        ("recorder_errors", recorder_errors),
         ("traces_without_end", without_end),
         ("unresolved_frames", totals.unresolved_frames),
         ("stacks_with_callers_left_out", totals.cut_stacks),

@@ -196,13 +196,14 @@ impl Types {
         }
     }
 
-    /// Whether objects of a type differ in size, by its name: arrays and strings do, unnamed types may.
+    /// Whether objects of a type differ in size, by its name: arrays do, strings of .NET, classes of Java as
+    /// objects; unnamed types may.
     pub fn varies(&self, number: u32) -> bool {
         let Some(name) = self.names[number as usize].as_deref().filter(|name| !name.is_empty()) else { return true };
         // An array of any rank; arguments of a generic type also end with a bracket.
         let array = name.strip_suffix(b"]").map(<[u8]>::trim_ascii_end);
         let array = array.map(|rest| &rest[..rest.iter().rposition(|&byte| byte != b',').map_or(0, |at| at + 1)]);
-        array.is_some_and(|rest| rest.ends_with(b"[")) || name == b"System.String"
+        array.is_some_and(|rest| rest.ends_with(b"[")) || [&b"System.String"[..], b"java.lang.Class"].contains(&name)
     }
 
     /// Whether any type has a name.

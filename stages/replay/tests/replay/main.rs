@@ -5,6 +5,7 @@
 mod background;
 mod beside;
 mod calls;
+mod eventlog;
 #[path = "../../../../tests/support/fast_folder.rs"]
 mod fast_folder;
 mod generated;
