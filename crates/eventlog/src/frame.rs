@@ -2,7 +2,7 @@
 //!
 //! A frame is a header of [`HEADER`] bytes and the stored content, one frame of zstd. All numbers of the header have 32
 //! bits, little-endian: the mark [`MARK`], stored bytes, bytes of the content, records, CRC-32 of the stored content,
-//! CRC-32 of the header so far. So a damaged length is told apart from a log that ends early.
+//! CRC-32 of the header so far. So a damaged length is not taken for a log that ends early.
 
 use crate::Bad;
 use crate::encode::Encoder;

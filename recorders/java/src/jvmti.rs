@@ -42,8 +42,7 @@ fn entry(interface: Interface, at: usize) -> *const c_void {
 macro_rules! call {
     ($env:expr, $number:expr, ($($type:ty),*), ($($value:expr),*)) => {{
         // SAFETY: the function with this number has these parameters (`jvmti.h`).
-        let function: unsafe extern "system" fn(Interface, $($type),*) -> Status =
-            unsafe { transmute(entry($env.0, $number - 1)) };
+        let function = unsafe { transmute::<*const c_void, unsafe extern "system" fn(Interface, $($type),*) -> Status>(entry($env.0, $number - 1)) };
         // SAFETY: pointers refer to values that outlive the call.
         unsafe { function($env.0, $($value),*) }
     }};
@@ -87,8 +86,12 @@ impl Vm {
     pub(crate) fn env(self) -> Result<Env, Status> {
         let mut env = null_mut();
         // SAFETY: `GetEnv` has these parameters (`jni.h`).
-        let function: unsafe extern "system" fn(Interface, *mut *mut c_void, c_int) -> c_int =
-            unsafe { transmute(entry(self.0, ffi::GET_ENV)) };
+        let function = unsafe {
+            transmute::<*const c_void, unsafe extern "system" fn(Interface, *mut *mut c_void, c_int) -> c_int>(entry(
+                self.0,
+                ffi::GET_ENV,
+            ))
+        };
         // SAFETY: the result is written to `env`.
         checked(unsafe { function(self.0, &raw mut env, ffi::VERSION) })?;
         Ok(Env(env.cast()))
@@ -111,15 +114,20 @@ impl Jni {
     /// Whether a thread is virtual.
     pub(crate) fn is_virtual(self, thread: Handle) -> bool {
         // SAFETY: `GetVersion` has no further parameter.
-        let version: unsafe extern "system" fn(Interface) -> c_int =
-            unsafe { transmute(entry(self.0, ffi::GET_VERSION)) };
+        let version = unsafe {
+            transmute::<*const c_void, unsafe extern "system" fn(Interface) -> c_int>(entry(self.0, ffi::GET_VERSION))
+        };
         // SAFETY: as above.
         if unsafe { version(self.0) } < ffi::JNI_21 {
             return false;
         }
         // SAFETY: since version 21 the table has this function.
-        let function: unsafe extern "system" fn(Interface, Object) -> c_uchar =
-            unsafe { transmute(entry(self.0, ffi::IS_VIRTUAL_THREAD)) };
+        let function = unsafe {
+            transmute::<*const c_void, unsafe extern "system" fn(Interface, Object) -> c_uchar>(entry(
+                self.0,
+                ffi::IS_VIRTUAL_THREAD,
+            ))
+        };
         // SAFETY: the reference is valid during the callback.
         unsafe { function(self.0, thread.0) != 0 }
     }
@@ -129,8 +137,12 @@ impl Jni {
             return;
         }
         // SAFETY: `DeleteLocalRef` has these parameters.
-        let function: unsafe extern "system" fn(Interface, Object) =
-            unsafe { transmute(entry(self.0, ffi::DELETE_LOCAL_REF)) };
+        let function = unsafe {
+            transmute::<*const c_void, unsafe extern "system" fn(Interface, Object)>(entry(
+                self.0,
+                ffi::DELETE_LOCAL_REF,
+            ))
+        };
         // SAFETY: a local reference that this thread was given.
         unsafe { function(self.0, object) }
     }

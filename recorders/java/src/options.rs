@@ -161,7 +161,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Divides so many bytes.
+    /// Divides a number of bytes.
     pub fn of(bytes: u64) -> Self {
         let eighth = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
         // A hash table is up to half empty.

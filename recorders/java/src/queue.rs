@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Instant;
 
-/// Part of a buffer that samples leave free for other records: one in so many.
+/// Part of a buffer that samples leave free for other records: one eighth.
 const RESERVE: usize = 8;
 
 /// Microseconds between two records of time.

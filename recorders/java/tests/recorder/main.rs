@@ -3,6 +3,8 @@
 //! JDKs are those of `/usr/lib/jvm`, `JAVA_HOME`, and the folders in `HEAPLAKE_JDKS`, separated by colons. Without one
 //! the tests say so and pass.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+
 mod attach;
 mod exact;
 mod killed;
