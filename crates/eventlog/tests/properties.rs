@@ -1,5 +1,7 @@
 //! Any log that is written is read again; any damaged one is an error or ends early, and never more.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+
 use heaplake_eventlog::encode::{Encoder, MethodRecord};
 use heaplake_eventlog::frame::FrameWriter;
 use heaplake_eventlog::header::Header;

@@ -249,6 +249,13 @@ impl Session {
     }
 }
 
+impl Drop for Session {
+    /// Ends the writer of a session that never became the current one.
+    fn drop(&mut self) {
+        self.shared.end(&self.writer);
+    }
+}
+
 /// Turns the events of a session off. Reports of deaths that the virtual machine still has come before it returns.
 pub(crate) fn silence(envs: Envs, mode: Mode) {
     for &event in events(mode).iter().rev() {

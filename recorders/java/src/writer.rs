@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) over: AtomicBool,
     ends: AtomicBool,
     ended: Mutex<bool>,
-    end: Condvar,
+    has_ended: Condvar,
 }
 
 impl Shared {
@@ -48,14 +48,19 @@ impl Shared {
             over: AtomicBool::new(false),
             ends: AtomicBool::new(false),
             ended: Mutex::new(false),
-            end: Condvar::new(),
+            has_ended: Condvar::new(),
         }
+    }
+
+    /// Asks the writer to end the log.
+    pub(crate) fn end(&self, writer: &thread::Thread) {
+        self.ends.store(true, Ordering::SeqCst);
+        writer.unpark();
     }
 
     /// Ends the log; waits until it is written, at most so long.
     pub(crate) fn finish(&self, writer: &thread::Thread, most: Duration) -> bool {
-        self.ends.store(true, Ordering::SeqCst);
-        writer.unpark();
+        self.end(writer);
         let until = Instant::now() + most;
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         while !*ended {
@@ -63,7 +68,7 @@ impl Shared {
             if left.is_zero() {
                 return false;
             }
-            ended = self.end.wait_timeout(ended, left).unwrap_or_else(PoisonError::into_inner).0;
+            ended = self.has_ended.wait_timeout(ended, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
@@ -71,7 +76,7 @@ impl Shared {
     fn ended(&self) {
         self.over.store(true, Ordering::SeqCst);
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.end.notify_all();
+        self.has_ended.notify_all();
     }
 }
 

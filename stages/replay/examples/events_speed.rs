@@ -67,7 +67,8 @@ fn write(samples: u64, tracked: bool) -> Result<Vec<u8>, Box<dyn Error>> {
             records.clear();
         }
     }
-    records.counts((1..=CLASSES).map(|class| (class, samples * 10 / u64::from(CLASSES), 48)));
+    let count = |class| (class, samples * 10 / u64::from(CLASSES), 48);
+    records.counts((1..=CLASSES).map(count).collect::<Vec<_>>());
     records.end();
     frames.write(&records)?;
     Ok(frames.into_inner())
