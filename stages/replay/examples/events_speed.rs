@@ -22,7 +22,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 const CLASSES: u32 = 500;
-const STACKS: u32 = 20_000;
+const STACKS: u32 = 2_000;
+/// Classes that a stack allocates.
+const CLASSES_OF_STACK: u32 = 3;
 const METHODS: u32 = 3_000;
 /// Living objects with a tag.
 const ALIVE: u32 = 100_000;
@@ -51,8 +53,8 @@ fn write(samples: u64, tracked: bool) -> Result<Vec<u8>, Box<dyn Error>> {
     let (mut state, mut collection) = (1_u64, 0);
     for number in 0..samples {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let class = ((state >> 40) % u64::from(CLASSES)) as u32;
-        let stack = ((state >> 30) % u64::from(STACKS / 4)) as u32 * 4 + class % 4 + 1;
+        let stack = ((state >> 30) % u64::from(STACKS)) as u32 + 1;
+        let class = (stack * 7 + (state >> 50) as u32 % CLASSES_OF_STACK) % CLASSES;
         let tag = if tracked { (number % u64::from(ALIVE)) as u32 + 1 } else { 0 };
         let size = 16 + (state >> 60) * 8;
         records.sample(&Sample { class: class + 1, size, weight: 10, stack, thread: 1, tag });
@@ -83,7 +85,9 @@ fn define(records: &mut Encoder) {
         records.method(&MethodRecord { id, class: b"shop.Main", name: name.as_bytes(), ..MethodRecord::default() });
     }
     for id in 1..=STACKS {
-        let frame = |depth: u32| FrameOfStack { method: (id / (depth + 1) + depth) % METHODS + 1, position: Some(id) };
+        // Outer frames are those of a tree: two stacks share them from some depth on.
+        let frame =
+            |depth: u32| FrameOfStack { method: ((id >> depth) * 31 + depth) % METHODS + 1, position: Some(id) };
         records.stack(id, false, (0..20).map(frame).collect::<Vec<_>>().into_iter());
     }
 }
