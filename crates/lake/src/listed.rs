@@ -9,6 +9,7 @@ use crate::seal::digits;
 use heaplake_kit::fs::File;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::run;
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -16,6 +17,11 @@ use std::sync::OnceLock;
 
 /// Maximum bytes of a table verified on every open. Longer ones are verified only on [request](Listed::check).
 pub const CHECKED_BYTES: u64 = 64 << 20;
+
+thread_local! {
+    /// For [`Listed::checksum`].
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// The reason why a file is not the listed table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +122,11 @@ impl Listed {
             at += count as u64;
             Ok(count)
         };
-        checksum::of(read, &mut Vec::new(), |_| step()).map(|content| content.xxh3_64)
+        // A fresh buffer per table would take longer to clear than a small table to read.
+        let mut buffer = BUFFER.take();
+        let content = checksum::of(read, &mut buffer, |_| step());
+        BUFFER.set(buffer);
+        content.map(|content| content.xxh3_64)
     }
 }
 

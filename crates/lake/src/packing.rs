@@ -14,11 +14,20 @@ use std::iter::repeat_n;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a row group, unless their columns take more than [`GROUP_BYTES`].
-const GROUP_ROWS: usize = 1 << 18;
-const GROUP_BYTES: usize = 16 << 20;
-/// Rows of a page: the unit that a reader of one run decodes.
-const PAGE_ROWS: usize = 4 << 10;
+/// Rows of a row group, unless their columns take more than [`group_bytes`]. A dictionary holds equal texts of all runs
+/// of a group once.
+const GROUP_ROWS: usize = 1 << 19;
+/// Rows of a page: the unit that a reader of one run decodes, and within which alike rows compress.
+const PAGE_ROWS: usize = 16 << 10;
+
+/// Bytes of the columns of a row group of an unpacked table.
+const UNPACKED_BYTES: usize = 16 << 20;
+
+/// Bytes of the columns of a row group: they are copied once, and encoded.
+fn group_bytes(context: &Context<'_>) -> usize {
+    let share = context.budget.limit() / (8 * context.threads.max(1) as u64);
+    share.clamp(2 << 20, 64 << 20) as usize
+}
 
 /// The rows of a run, for a pack.
 #[derive(Clone, Debug)]
@@ -59,7 +68,8 @@ struct Group {
 /// Bytes of the file.
 ///
 /// # Cost
-/// Three passes over the rows; memory of a row group, about 64 MiB.
+/// Three passes over the rows; an eighth of the budget per thread for the columns of a row group, and as much again
+/// twice.
 pub(crate) fn write(
     folder: &Path,
     (file, originals): (&'static str, &SchemaRef),
@@ -68,7 +78,7 @@ pub(crate) fn write(
 ) -> Result<u64, StageError> {
     let (schema, unsigned) = signed(originals);
     let mut written = Table::of_many_runs(folder, file, Arc::clone(&schema), PAGE_ROWS)?;
-    let mut group = Group::new(schema.fields().len());
+    let (mut group, most_bytes) = (Group::new(schema.fields().len()), group_bytes(context));
     let mut content = Content { runs: Vec::with_capacity(parts.len()), unsigned };
     for part in parts {
         context.step(1)?;
@@ -77,7 +87,7 @@ pub(crate) fn write(
         while let Some(batch) = batches.record_batch()? {
             rows += batch.num_rows() as u64;
             group.add(part, &batch, &schema)?;
-            if group.is_full() {
+            if group.is_full(most_bytes) {
                 group.write(&mut written, folder)?;
             }
         }
@@ -102,7 +112,7 @@ pub(crate) fn unpack(slice: &Slice, table: &TableSchema, folder: &Path) -> Resul
     let mut batches = part.batches(&schema)?;
     while let Some(batch) = batches.record_batch()? {
         group.add(&part, &batch, &schema)?;
-        if group.is_full() {
+        if group.is_full(UNPACKED_BYTES) {
             group.write(&mut written, folder)?;
         }
     }
@@ -160,8 +170,8 @@ impl Group {
         Self { columns: vec![Vec::new(); columns], rows: 0, bytes: 0 }
     }
 
-    fn is_full(&self) -> bool {
-        self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES
+    fn is_full(&self, most_bytes: usize) -> bool {
+        self.rows >= GROUP_ROWS || self.bytes >= most_bytes
     }
 
     /// Writes the rows as a row group.

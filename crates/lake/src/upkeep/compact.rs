@@ -26,7 +26,7 @@ use crate::place::{self, Place};
 use crate::reader::Reader;
 use crate::selection::{self, FoundRun, Selection};
 use crate::{listed, moment, stored};
-use heaplake_kit::{Context, StageError, fs, storage};
+use heaplake_kit::{Context, StageError, fs, storage, threads};
 use heaplake_schemas::run::Packed;
 use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{SCHEMA_VERSION, edges, nodes, tables};
@@ -190,11 +190,15 @@ impl Group<'_> {
             return Ok(());
         }
         let mut files: BTreeMap<PathBuf, Vec<TableEntry>> = BTreeMap::new();
+        let mut packs = Vec::new();
         for table in tables::ALL.iter().filter(|table| is_packable(table)) {
             let parts = self.parts(table, &mut files)?;
-            if !parts.is_empty() {
-                self.write(table, &parts, compacted, context)?;
-            }
+            packs.extend((!parts.is_empty()).then_some((table, parts)));
+        }
+        let write = |(table, parts): &mut (&TableSchema, Vec<Part>)| self.write(table, parts, context);
+        for bytes in threads::map(context.threads, &mut packs, write) {
+            compacted.packs += 1;
+            compacted.pack_bytes += bytes?;
         }
         let new: Vec<&Candidate> = self.runs.iter().filter(|run| run.is_new).collect();
         for runs in new.chunks(AT_ONCE) {
@@ -207,10 +211,13 @@ impl Group<'_> {
     /// Leaves out new runs with a table that is not the one of their description, or has other columns.
     fn leave_damaged(&mut self, compacted: &mut Compacted, context: &Context<'_>) -> Result<(), StageError> {
         let mut kept = Vec::with_capacity(self.runs.len());
-        for run in std::mem::take(&mut self.runs) {
+        let check = |run: &mut Candidate| {
             context.check()?;
-            let problem = if run.is_new { problem(&run.found, context)? } else { None };
-            match problem {
+            if run.is_new { problem(&run.found, context) } else { Ok(None) }
+        };
+        let problems = threads::map(context.threads, &mut self.runs, check);
+        for (run, problem) in std::mem::take(&mut self.runs).into_iter().zip(problems) {
+            match problem? {
                 Some(problem) => compacted.kept.push((run.found.place, problem)),
                 None => kept.push(run),
             }
@@ -251,21 +258,12 @@ impl Group<'_> {
         Ok(if is_new { parts } else { Vec::new() })
     }
 
-    /// Writes a pack and renames it over the old one.
-    fn write(
-        &self,
-        table: &TableSchema,
-        parts: &[Part],
-        compacted: &mut Compacted,
-        context: &Context<'_>,
-    ) -> Result<(), StageError> {
+    /// Writes a pack and renames it over the old one; returns its bytes.
+    fn write(&self, table: &TableSchema, parts: &[Part], context: &Context<'_>) -> Result<u64, StageError> {
         let path = packs::path(self.lake, table.file, (&self.release, &self.night), SCHEMA_VERSION);
-        let written = pack_files::write_over(self.lake, &path, |folder| {
+        pack_files::write_over(self.lake, &path, |folder| {
             packing::write(folder, (table.file, &packing::schema_of(table)), parts, context)
-        })?;
-        compacted.packs += 1;
-        compacted.pack_bytes += written;
-        Ok(())
+        })
     }
 
     /// Lets the descriptions of new runs name the night, and removes the files of their packed tables.
