@@ -1,6 +1,6 @@
 //! Allowed dependencies of the crates: schemas <- kit <- input, names, symbols, paths, lake <- stage crates <- pipeline.
-//! Recorders run in
-//! other processes and depend on the event log alone. The oracle and the generator share no code with the engine. Dev-dependencies are free.
+//! Recorders run in other processes and depend on the event log alone. The oracle and the generator share no code with
+//! the engine. Dev-dependencies are free.
 
 use std::fs;
 use std::path::Path;
