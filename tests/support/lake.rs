@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use tempfile::TempDir;
 
 /// Cargo builds the binary beside the folder of the tests.
@@ -46,7 +47,11 @@ pub fn read_json<T: DeserializeOwned>(path: impl AsRef<Path>) -> T {
 
 /// Runs a command that must fail with this exit code and print only one line of cause and one of advice; returns both.
 pub fn diagnostic(command: &mut Command, code: i32) -> (String, String) {
-    let output = command.output().unwrap();
+    diagnosed(command.output().unwrap(), code)
+}
+
+/// As [`diagnostic`], of a command that has run.
+pub fn diagnosed(output: Output, code: i32) -> (String, String) {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{text}");
     let lines: Vec<&str> = text.lines().collect();
