@@ -7,6 +7,7 @@ use heaplake_support::lake::{Lake, diagnostic, heaplake, said};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -203,6 +204,62 @@ fn other_folders_and_lakes_in_use_are_refused() {
     assert!(cause.contains("another heaplake compacts this lake"), "{cause}");
     drop(lock);
     assert_eq!(compact(&lake)["runs"], 6);
+}
+
+#[test]
+fn nothing_outside_of_the_lake_changes() {
+    let lake = lake();
+    // A folder of a release is no lake: readers would not find the packs in it.
+    let (cause, _) = diagnostic(command("compact").arg(lake.path().join("release=1")), 1);
+    assert!(cause.contains("is no run of a release in it"), "{cause}");
+    assert_whole(&lake, "after a refusal");
+    // Runs behind links stay as they are.
+    let other = lake.folder().join("other");
+    fs::create_dir(&other).unwrap();
+    symlink(lake.path().join("release=1"), other.join("release=1")).unwrap();
+    let compacted = json(command("compact").arg(&other), 1);
+    assert_eq!((&compacted["runs"], compacted["kept"].as_array().unwrap().len()), (&0.into(), 4), "{compacted}");
+    assert_whole(&lake, "after links");
+    // Packs do not go through links, and are not deleted through them.
+    let outside = lake.folder().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, lake.path().join("tables")).unwrap();
+    diagnostic(command("compact").arg(lake.path()), 2);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    fs::remove_file(lake.path().join("tables")).unwrap();
+    compact(&lake);
+    fs::rename(lake.path().join("tables/classes"), outside.join("classes")).unwrap();
+    symlink(outside.join("classes"), lake.path().join("tables/classes")).unwrap();
+    command("drop").arg(lake.path()).args(["*", "--yes"]).output().unwrap();
+    assert_eq!(files_below(&outside).unwrap().len(), 3);
+}
+
+#[test]
+fn rows_of_a_run_that_cannot_be_read_now_stay() {
+    let lake = lake();
+    compact(&lake);
+    let description = lake.path().join("release=1/snapshot=a/run.json");
+    let whole = fs::read(&description).unwrap();
+    fs::write(&description, &whole[..whole.len() - 20]).unwrap();
+    json(command("drop").arg(lake.path()).args(["b", "--yes"]), 0);
+    let (night, new) = (1, ("1", "e", Some("web")));
+    add_of_day(&lake.path(), new, night);
+    let compacted = json(command("compact").arg(lake.path()), 1);
+    assert!(compacted["kept"].to_string().contains("snapshot=a"), "{compacted}");
+    fs::write(&description, whole).unwrap();
+    assert_whole(&lake, "readable again");
+    assert!(packed(&lake.path()).contains("1/a"));
+}
+
+#[test]
+fn packed_runs_are_found_from_any_folder() {
+    let lake = lake();
+    compact(&lake);
+    let release = lake.path().join("release=1");
+    let verified = json(command("verify").arg(".").current_dir(&release), 0);
+    assert!(verified["runs"].as_array().unwrap().iter().all(|run| run["status"] == "whole"), "{verified}");
+    let mut diff = heaplake();
+    diff.args(["diff", "snapshot=a", "../release=1/snapshot=c", "--json"]).current_dir(&release).assert().success();
 }
 
 /// Kills of the fast test.

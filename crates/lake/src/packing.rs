@@ -79,7 +79,7 @@ pub(crate) fn write(
     let (schema, unsigned) = signed(originals);
     let mut written = Table::of_many_runs(folder, file, Arc::clone(&schema), PAGE_ROWS)?;
     let (mut group, most_bytes) = (Group::new(schema.fields().len()), group_bytes(context));
-    let mut content = Content { runs: Vec::with_capacity(parts.len()), unsigned };
+    let mut content = Content { table: file.to_owned(), runs: Vec::with_capacity(parts.len()), unsigned };
     for part in parts {
         context.step(1)?;
         let mut rows = 0;

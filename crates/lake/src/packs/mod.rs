@@ -28,6 +28,7 @@ use crate::run_path;
 use heaplake_kit::{fs, storage};
 use heaplake_schemas::run::{self, Packed};
 use serde::Deserialize;
+use std::fs::canonicalize;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,17 +50,43 @@ pub(crate) fn path(lake: &Path, file: &str, (release, night): (&str, &str), sche
 /// # Errors
 /// Those of reading the pack.
 pub fn slice(place: &Path, run: &Entry, file: &str) -> io::Result<Option<Slice>> {
-    match &run.packed {
-        Some(packed) if !storage::is_url(place) => of(place, file, packed, run.schema_version),
-        _ => Ok(None),
+    let (Some(packed), Some(listed)) = (&run.packed, run.table(file)) else { return Ok(None) };
+    if storage::is_url(place) {
+        return Ok(None);
     }
+    let Some(slice) = of(place, file, packed, run.schema_version)? else { return Ok(None) };
+    let (expected, found) = (listed.rows, slice.rows().end - slice.rows().start);
+    if found != expected {
+        let problem = format!("expected {expected} rows in the pack as {} says, found {found}", run::FILE);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+    }
+    Ok(Some(slice))
 }
 
 /// As [`slice`], for a run by what its description says.
 pub(crate) fn of(place: &Path, file: &str, packed: &Packed, schema_version: u32) -> io::Result<Option<Slice>> {
-    let Some(parts) = run_path::parts(place).filter(|_| is_plain(&packed.night)) else { return Ok(None) };
+    if !is_plain(&packed.night) {
+        return Ok(None);
+    }
+    if let Some(slice) = in_lake_of(place, file, packed, schema_version)? {
+        return Ok(Some(slice));
+    }
+    // The names of the folders are not in each path: `.`, or a symbolic link.
+    match canonicalize(place).ok().filter(|canonical| canonical != place) {
+        Some(canonical) => in_lake_of(&canonical, file, packed, schema_version),
+        None => Ok(None),
+    }
+}
+
+/// As [`of`], by the names of the folders in a path.
+fn in_lake_of(place: &Path, file: &str, packed: &Packed, schema_version: u32) -> io::Result<Option<Slice>> {
+    let Some(parts) = run_path::parts(place) else { return Ok(None) };
     let path = path(&parts.lake, file, (&parts.release, &packed.night), schema_version);
     match cache::pack(&path) {
+        Ok(pack) if pack.table() != file => {
+            let problem = format!("{}: expected rows of {file}, found those of {}", path.display(), pack.table());
+            Err(io::Error::new(io::ErrorKind::InvalidData, problem))
+        }
         Ok(pack) => Ok(pack.slice(&parts.snapshot, &packed.seal)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

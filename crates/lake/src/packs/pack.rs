@@ -38,6 +38,8 @@ pub(crate) struct Member {
 /// What the metadata of a pack says of its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
+    /// File name of the table in a run.
+    pub table: String,
     /// The runs, by name.
     pub runs: Vec<Member>,
     /// Types of unsigned columns.
@@ -49,6 +51,8 @@ pub struct Pack {
     path: PathBuf,
     file: ParquetFile,
     metadata: ArrowReaderMetadata,
+    /// File name of the table in a run.
+    table: String,
     members: Vec<Member>,
     /// First row of each member.
     starts: Vec<u64>,
@@ -98,12 +102,17 @@ impl Pack {
             return Err(damaged(format!("expected the rows of its runs, {rows}, found {there} rows")));
         }
         let schema = signed::original(metadata.schema(), &content.unsigned);
-        Ok(Self { path: path.to_owned(), file, metadata, members: content.runs, starts, schema })
+        Ok(Self { path: path.to_owned(), file, metadata, table: content.table, members: content.runs, starts, schema })
     }
 
     /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// File name of its table in a run.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
     }
 
     /// Its columns, with their original types.

@@ -21,7 +21,7 @@ use crate::captured::captured_at;
 use crate::catalogue::Wanted;
 use crate::entry::TableEntry;
 use crate::packing::{self, Part, Rows};
-use crate::packs::{self, FOLDER, NO_NIGHT};
+use crate::packs::{self, FOLDER, Member, NO_NIGHT, Pack};
 use crate::place::{self, Place};
 use crate::reader::Reader;
 use crate::selection::{self, FoundRun, Selection};
@@ -32,7 +32,9 @@ use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{SCHEMA_VERSION, edges, nodes, tables};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Tables above this size stay in the folder of their run.
 const MOST_BYTES: u64 = 4 << 20;
@@ -120,8 +122,10 @@ pub fn compact(lake: &Path, choice: &Choice, context: &Context<'_>) -> Result<Co
     let folder = lake.join(FOLDER);
     let _lock = pack_files::lock(&folder)?;
     let wanted = Wanted { tables: &|_| true, details: false };
-    let runs = selection::runs_like(lake, &Selection::default(), wanted)?.found;
+    let selection::Runs { found: runs, damaged, .. } = selection::runs_like(lake, &Selection::default(), wanted)?;
     let mut compacted = Compacted::default();
+    compacted.kept.extend(damaged.into_iter().filter(|(path, _)| choice.may_take(path)));
+    refuse_part(lake, &runs)?;
     let mut groups = groups(runs, choice, &mut compacted)?;
     let is_wanted = |runs: &[Candidate]| runs.len() >= FEWEST && runs.iter().any(|run| run.is_new);
     let mut live = Live::default();
@@ -131,7 +135,11 @@ pub fn compact(lake: &Path, choice: &Choice, context: &Context<'_>) -> Result<Co
     context.progress.begin("compact", groups.values().flatten().map(Candidate::steps).sum());
     for ((release, night), runs) in groups {
         context.check()?;
-        Group { lake, release, night, runs }.compact(&mut compacted, &mut live, context)?;
+        match (Group { lake, release, night, runs }).compact(&mut compacted, &mut live, context) {
+            // A pack of this night is damaged, or no pack: the other nights do not depend on it.
+            Err(StageError::Table { path, problem }) => compacted.kept.push((path, problem)),
+            done => done?,
+        }
     }
     prune::all(lake, &mut live, context)?;
     context.progress.end();
@@ -140,11 +148,34 @@ pub fn compact(lake: &Path, choice: &Choice, context: &Context<'_>) -> Result<Co
     Ok(compacted)
 }
 
+/// Refuses a folder of runs that is not the lake: readers look for packs in the lake.
+fn refuse_part(lake: &Path, runs: &[FoundRun]) -> Result<(), StageError> {
+    let is_elsewhere = |found: &&FoundRun| place::parts(&found.place).is_none_or(|parts| parts.lake != lake);
+    match runs.iter().find(is_elsewhere) {
+        None => Ok(()),
+        Some(found) => Err(StageError::Refused {
+            problem: format!("{}: {} is no run of a release in it", lake.display(), found.place.display()),
+            advice: "name the lake, the folder with the folders release=…".to_owned(),
+        }),
+    }
+}
+
+/// True if the folder of a run or of its release is a symbolic link, which may lead into another lake.
+fn is_linked(place: &Path) -> bool {
+    place.ancestors().take(2).any(Path::is_symlink)
+}
+
 /// Groups the runs that are packed, and those that may be.
 fn groups(runs: Vec<FoundRun>, choice: &Choice, compacted: &mut Compacted) -> Result<Groups, StageError> {
     let mut groups = Groups::new();
     for found in runs {
         let Some(parts) = place::parts(&found.place) else { continue };
+        if is_linked(&found.place) {
+            if found.run.packed.is_none() && choice.takes(&found.place, &found.run)? {
+                compacted.kept.push((found.place, "it is reached by a symbolic link".to_owned()));
+            }
+            continue;
+        }
         let (night, is_new) = match &found.run.packed {
             Some(packed) => {
                 compacted.packed_before += 1;
@@ -226,36 +257,43 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// The rows of a table: of runs that are in the pack, and of new ones. Empty if no run is new.
+    /// The rows of a table: all that the pack has, and those of new runs. Empty if no run is new.
     fn parts(
         &self,
         table: &TableSchema,
         files: &mut BTreeMap<PathBuf, Vec<TableEntry>>,
     ) -> Result<Vec<Part>, StageError> {
-        let (mut parts, mut is_new) = (Vec::new(), false);
-        for run in &self.runs {
-            let place = &run.found.place;
-            let path = place.join(table.file);
-            let rows = match small(&run.found, table) {
-                Some(entry) if run.is_new => {
-                    is_new = true;
-                    files.entry(place.clone()).or_default().push(entry.clone());
-                    Some((Rows::File(path), run.found.run.identity.to_string()))
-                }
-                Some(_) => {
-                    let slice = packs::slice(place, &run.found.run, table.file);
-                    let slice = slice.map_err(|error| StageError::io(&path, "read", error))?;
-                    let seal = run.found.run.packed.as_ref().map(|packed| packed.seal.clone());
-                    slice.zip(seal).map(|(slice, seal)| (Rows::Pack(slice), seal))
-                }
-                None => None,
-            };
-            parts.extend(rows.map(|(rows, seal)| {
-                let (snapshot, release) = (run.snapshot.clone(), run.found.run.release.to_string());
-                Part { snapshot, release, seal, rows }
-            }));
+        let new = self.runs.iter().filter(|run| run.is_new);
+        let new: Vec<_> = new.filter_map(|run| Some((run, small(&run.found, table)?))).collect();
+        if new.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(if is_new { parts } else { Vec::new() })
+        // Which of its runs are gone is not decided here.
+        let mut parts = self.packed(table)?;
+        for (run, entry) in new {
+            let place = &run.found.place;
+            files.entry(place.clone()).or_default().push(entry.clone());
+            let (snapshot, release) = (run.snapshot.clone(), self.release.clone());
+            let (seal, rows) = (run.found.run.identity.to_string(), Rows::File(place.join(table.file)));
+            parts.insert(run.snapshot.clone(), Part { snapshot, release, seal, rows });
+        }
+        Ok(parts.into_values().collect())
+    }
+
+    /// The parts of the pack of a table, by name of the run; none if there is no pack.
+    fn packed(&self, table: &TableSchema) -> Result<BTreeMap<String, Part>, StageError> {
+        let path = packs::path(self.lake, table.file, (&self.release, &self.night), SCHEMA_VERSION);
+        let pack = match Pack::open(&path) {
+            Ok(pack) => Arc::new(pack),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(StageError::Table { path, problem: error.to_string() }),
+        };
+        let part = |member: &Member| {
+            let rows = Rows::Pack(pack.slice(&member.snapshot, &member.seal)?);
+            let (snapshot, seal) = (member.snapshot.clone(), member.seal.clone());
+            Some((snapshot.clone(), Part { snapshot, release: self.release.clone(), seal, rows }))
+        };
+        Ok(pack.members().iter().filter_map(part).collect())
     }
 
     /// Writes a pack and renames it over the old one; returns its bytes.
@@ -276,6 +314,9 @@ impl Group<'_> {
     ) -> Result<(), StageError> {
         let packed = |run: &Candidate| Packed { night: self.night.clone(), seal: run.found.run.identity.to_string() };
         let wished: Vec<(&FoundRun, Packed)> = runs.iter().map(|run| (&run.found, packed(run))).collect();
+        for (found, packed) in &wished {
+            assert_packed(&found.place, packed, files.get(&found.place).map_or(&[][..], Vec::as_slice))?;
+        }
         for ((found, packed), outcome) in wished.iter().zip(packed::switch(self.lake, &wished)?) {
             let place = &found.place;
             match outcome {
@@ -298,6 +339,20 @@ impl Group<'_> {
         }
         Ok(())
     }
+}
+
+/// Fails unless a reader finds the rows of these tables in their packs.
+fn assert_packed(place: &Path, packed: &Packed, tables: &[TableEntry]) -> Result<(), StageError> {
+    for table in tables {
+        let path = place.join(&*table.file);
+        let slice = packs::of(place, &table.file, packed, SCHEMA_VERSION);
+        let slice = slice.map_err(|error| StageError::io(&path, "find in its pack", error))?;
+        if slice.is_none_or(|slice| slice.rows().end - slice.rows().start != table.rows) {
+            let problem = format!("expected {} rows in the pack of its night, found others or none", table.rows);
+            return Err(StageError::Table { path, problem });
+        }
+    }
+    Ok(())
 }
 
 /// The table of a run, if the run has it and it is small.

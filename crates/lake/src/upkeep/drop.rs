@@ -73,8 +73,9 @@ pub struct Chosen {
     pub night: Option<String>,
     #[serde(skip)]
     standing: Option<Standing>,
+    /// The lake.
     #[serde(skip)]
-    lake: PathBuf,
+    pub lake: PathBuf,
 }
 
 /// A run that matches by name, release and labels.

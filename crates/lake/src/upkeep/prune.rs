@@ -35,17 +35,29 @@ pub(super) fn all(lake: &Path, live: &mut Live, context: &Context<'_>) -> Result
 
 /// The packs that runs name, by place; read from their descriptions unless the caller knows.
 #[derive(Debug, Default)]
-pub(super) struct Live(BTreeMap<PathBuf, Option<Packed>>);
+pub(super) struct Live(BTreeMap<PathBuf, State>);
+
+/// What is known of a run.
+#[derive(Debug)]
+enum State {
+    /// It names this pack, or there is none.
+    Names(Option<Packed>),
+    /// Its description cannot be read now, so its rows stay.
+    Unknown,
+}
 
 impl Live {
     /// Remembers that the run at a place names this pack.
     pub(super) fn is(&mut self, place: &Path, packed: Option<Packed>) {
-        self.0.insert(place.to_owned(), packed);
+        self.0.insert(place.to_owned(), State::Names(packed));
     }
 
-    fn of(&mut self, place: PathBuf) -> Option<&Packed> {
-        let read = |place: &Path| commit::read(place).ok().flatten().and_then(|run| run.packed);
-        self.0.entry(place).or_insert_with_key(|place| read(place)).as_ref()
+    fn of(&mut self, place: PathBuf) -> &State {
+        let read = |place: &Path| match commit::read(place) {
+            Ok(run) => State::Names(run.and_then(|run| run.packed)),
+            Err(_) => State::Unknown,
+        };
+        self.0.entry(place).or_insert_with_key(|place| read(place))
     }
 }
 
@@ -61,10 +73,13 @@ struct Partition {
 fn listed(lake: &Path) -> Result<Vec<Partition>, StageError> {
     let mut found = Vec::new();
     for table in tables::ALL {
+        if lake.join(FOLDER).is_symlink() || lake.join(FOLDER).join(table.name).is_symlink() {
+            continue;
+        }
         for (release, folder) in parts_of(&lake.join(FOLDER).join(table.name), "release=")? {
             for (night, _) in parts_of(&folder, "night=")? {
                 let path = packs::path(lake, table.file, (&release, &night), SCHEMA_VERSION);
-                if path.is_file() {
+                if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
                     found.push(Partition { file: table.file, release: release.clone(), night, path });
                 }
             }
@@ -85,6 +100,10 @@ fn parts_of(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Stage
     let mut parts = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| StageError::io(folder, "read", error))?;
+        // A link may lead out of the lake.
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
         let name = entry.file_name().into_string().unwrap_or_default();
         parts.extend(name.strip_prefix(prefix).map(|value| (value.to_owned(), entry.path())));
     }
@@ -97,7 +116,12 @@ impl Partition {
     fn prune(&self, lake: &Path, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
         context.check()?;
         let failed = |action: &'static str| move |error| StageError::io(&self.path, action, error);
-        let pack = Arc::new(Pack::open(&self.path).map_err(failed("read"))?);
+        let pack = match Pack::open(&self.path) {
+            Ok(pack) => Arc::new(pack),
+            // A damaged pack, or a file of the user: a verification names it.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(()),
+            Err(error) => return Err(failed("read")(error)),
+        };
         let parts = pack.members().iter().filter_map(|member| self.part(lake, live, &pack, member));
         let parts: Vec<Part> = parts.collect();
         if parts.len() == pack.members().len() {
@@ -116,8 +140,11 @@ impl Partition {
 
     /// The rows of a member, if its run still names them.
     fn part(&self, lake: &Path, live: &mut Live, pack: &Arc<Pack>, member: &Member) -> Option<Part> {
-        let named = live.of(place::path(lake, &self.release, &member.snapshot))?;
-        let is_live = named.night == self.night && named.seal == member.seal;
+        let is_live = match live.of(place::path(lake, &self.release, &member.snapshot)) {
+            State::Names(Some(named)) => named.night == self.night && named.seal == member.seal,
+            State::Names(None) => false,
+            State::Unknown => true,
+        };
         let slice = pack.slice(&member.snapshot, &member.seal).filter(|_| is_live)?;
         let (snapshot, seal) = (member.snapshot.clone(), member.seal.clone());
         Some(Part { snapshot, release: self.release.clone(), seal, rows: Rows::Pack(slice) })

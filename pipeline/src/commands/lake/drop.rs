@@ -15,7 +15,7 @@ use heaplake_lake::upkeep::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_lake::upkeep::keep::{Keep, Per};
 use heaplake_lake::upkeep::prune;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const MORE: &str = "\
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists the runs"));
     }
     let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };
-    prune(&arguments.lake, &plan)?;
+    prune(&plan)?;
     let report = Report { dry_run: !arguments.yes, plan };
     if arguments.json {
         print::json(&report)?;
@@ -133,15 +133,19 @@ fn carry_out(plan: &mut Plan) -> u8 {
 }
 
 /// Removes the rows of dropped runs from the packs of their nights.
-fn prune(lake: &Path, plan: &Plan) -> Result<(), StageError> {
-    let dropped = plan.runs.iter().filter(|run| run.dropped);
-    let nights: BTreeSet<_> = dropped.filter_map(|run| Some((run.release.clone(), run.night.clone()?))).collect();
+fn prune(plan: &Plan) -> Result<(), StageError> {
+    let mut nights: BTreeMap<&Path, BTreeSet<(String, String)>> = BTreeMap::new();
+    for run in plan.runs.iter().filter(|run| run.dropped) {
+        if let Some(night) = &run.night {
+            nights.entry(&run.lake).or_default().insert((run.release.clone(), night.clone()));
+        }
+    }
     if nights.is_empty() {
         return Ok(());
     }
     let cancel = stopped_by_signals();
     let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
-    prune::partitions(lake, &nights, &context)
+    nights.iter().try_for_each(|(lake, nights)| prune::partitions(lake, nights, &context))
 }
 
 /// Refuses an outcome that leaves the run in place.
