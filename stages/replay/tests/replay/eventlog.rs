@@ -42,8 +42,11 @@ fn sample(class: u32, size: u64, weight: u32, stack: u32, tag: u32) -> Sample {
     Sample { class, size, weight, stack, thread: 1, tag }
 }
 
+/// Name, and the numbers that [`types`] has of it.
+type TypeRow = (String, u64, u64, u64, (u64, u64));
+
 /// Rows of types: name, count, exact bytes, estimate, interval.
-fn types(replayed: &Replayed) -> Vec<(String, u64, u64, u64, (u64, u64))> {
+fn types(replayed: &Replayed) -> Vec<TypeRow> {
     let names = replayed.strings(columns::TYPE_NAMES);
     let rows = replayed.rows(columns::TYPES);
     rows.iter()
