@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A pack has the rows of one table of the runs of one release that were captured on one day (UTC), in order of the
-//! names of the runs, with signed numbers ([`signed`]). The folder of a table is a table of Hive's form, with the
+//! names of the runs, with signed numbers (`signed.rs`). The folder of a table is a table of Hive's form, with the
 //! partitions `release` and `night`. A run whose description names a night ([`Packed`]) has its rows there; a table
 //! whose file is in the folder of the run is read from there.
 //!
@@ -63,7 +63,7 @@ pub fn slice(place: &Path, run: &Entry, file: &str) -> io::Result<Option<Slice>>
     Ok(Some(slice))
 }
 
-/// As [`slice`], for a run by what its description says.
+/// As [`slice()`], for a run by what its description says.
 pub(crate) fn of(place: &Path, file: &str, packed: &Packed, schema_version: u32) -> io::Result<Option<Slice>> {
     if !is_plain(&packed.night) {
         return Ok(None);
@@ -93,7 +93,7 @@ fn in_lake_of(place: &Path, file: &str, packed: &Packed, schema_version: u32) ->
     }
 }
 
-/// As [`slice`], for a table by path. Reads the description of the run.
+/// As [`slice()`], for a table by path. Reads the description of the run.
 pub(crate) fn of_path(path: &Path) -> io::Result<Option<Slice>> {
     #[derive(Deserialize)]
     struct Description {

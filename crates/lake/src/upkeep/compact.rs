@@ -1,4 +1,4 @@
-//! Compacts a lake: packs the small tables of the runs of a release and night ([`packs`](crate::packs)).
+//! Compacts a lake: packs the small tables of the runs of a release and night ([`packs`]).
 //!
 //! ```text
 //! each release and night:   new pack per table -> compared with its sources -> renamed over the old one
