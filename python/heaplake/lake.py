@@ -329,10 +329,6 @@ def _chosen(
     return options + [f"--label={name}={pattern}" for name in labels for pattern in _several(labels[name])]
 
 
-def _several(patterns: str | Sequence[str]) -> Sequence[str]:
-    return (patterns,) if isinstance(patterns, str) else patterns
-
-
 def _side(side: Side) -> str:
     return str(side.path) if isinstance(side, Run) else side
 

@@ -119,12 +119,13 @@ class Run:
     def _partition(self) -> str | None:
         """In a compacted lake, the folders of its packs: `release=…/night=…`."""
         night = self._details["night"]
-        return None if night is None else f"{self.path.parent.name}/night={night}"
+        # A lake in an object store is not compacted.
+        return None if night is None or isinstance(self.path, Url) else f"{self.path.parent.name}/night={night}"
 
     @cached_property
     def _packs(self) -> Mapping[str, str]:
         """The packs of its tables by file: their folders are beside those of the releases."""
-        if self._partition is None:
+        if self._partition is None or isinstance(self.path, Url):
             return {}
         lake, version = str(self.path.parent.parent), self.schema_version
         names = {file: file.removesuffix(".parquet") for file in self._details["packed"]}
