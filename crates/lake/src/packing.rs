@@ -68,8 +68,7 @@ struct Group {
 /// Bytes of the file.
 ///
 /// # Cost
-/// Three passes over the rows; an eighth of the budget per thread for the columns of a row group, and as much again
-/// twice.
+/// Three passes over the rows; memory of about three times the columns of a row group, see [`group_bytes`].
 pub(crate) fn write(
     folder: &Path,
     (file, originals): (&'static str, &SchemaRef),
@@ -226,7 +225,7 @@ pub(crate) fn is_like(found: &Schema, wanted: &Schema) -> bool {
     columns(found) == columns(wanted)
 }
 
-/// Names a type without what a file does not keep: names of list elements, whether they may be null.
+/// Type as text, without the names of list elements and their nullability, which a file does not keep.
 fn in_short(kind: &DataType) -> String {
     match kind {
         DataType::List(element) => format!("list of {}", in_short(element.data_type())),

@@ -56,7 +56,7 @@ pub(crate) struct File {
     pub held: Option<Arc<Listed>>,
 }
 
-/// What a partition reads rows of.
+/// A source of rows.
 #[derive(Debug)]
 pub(crate) enum Item {
     /// The file of a run.

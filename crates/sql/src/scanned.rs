@@ -1,4 +1,4 @@
-//! What a scan reads, and the columns of its result.
+//! The table of a scan, and the columns of its result.
 
 use crate::lake::{Lake, RUN_COLUMNS};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
@@ -8,7 +8,7 @@ use datafusion::error::{DataFusionError, Result};
 use object_store::ObjectStore;
 use std::sync::Arc;
 
-/// What is read.
+/// The table of a scan.
 #[derive(Debug)]
 pub(crate) struct Scanned {
     /// The lake.

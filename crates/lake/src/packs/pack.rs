@@ -35,7 +35,7 @@ pub(crate) struct Member {
     pub rows: u64,
 }
 
-/// What the metadata of a pack says of its content.
+/// Index of a pack, an entry of the metadata of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
     /// File name of the table in a run.
@@ -169,7 +169,7 @@ impl Pack {
         self.file.len()
     }
 
-    /// The file, and what a reader of it needs; its pages are checked as they are read.
+    /// The file and its metadata, for a reader. Pages are checked when they are read.
     pub(crate) fn reading(&self) -> (ParquetFile, ArrowReaderMetadata) {
         (self.file.clone(), self.metadata.clone())
     }
@@ -187,7 +187,7 @@ impl Slice {
     }
 }
 
-/// Reads what the footer says of the content.
+/// Parses the index in the footer.
 fn described(checked: &Arc<Checked>) -> Result<(Content, ArrowReaderMetadata), String> {
     let values = checked.metadata().file_metadata().key_value_metadata();
     let text = values.and_then(|values| values.iter().find(|entry| entry.key == metadata::RUNS)?.value.as_deref());

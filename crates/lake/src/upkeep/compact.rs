@@ -165,7 +165,7 @@ fn is_linked(place: &Path) -> bool {
     place.ancestors().take(2).any(Path::is_symlink)
 }
 
-/// Groups the runs that are packed, and those that may be.
+/// Groups packed runs and candidates by release and night.
 fn groups(runs: Vec<FoundRun>, choice: &Choice, compacted: &mut Compacted) -> Result<Groups, StageError> {
     let mut groups = Groups::new();
     for found in runs {

@@ -37,7 +37,7 @@ pub(super) fn all(lake: &Path, live: &mut Live, context: &Context<'_>) -> Result
 #[derive(Debug, Default)]
 pub(super) struct Live(BTreeMap<PathBuf, State>);
 
-/// What is known of a run.
+/// State of a run.
 #[derive(Debug)]
 enum State {
     /// It names this pack, or there is none.
