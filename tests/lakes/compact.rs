@@ -262,6 +262,58 @@ fn packed_runs_are_found_from_any_folder() {
     diff.args(["diff", "snapshot=a", "../release=1/snapshot=c", "--json"]).current_dir(&release).assert().success();
 }
 
+#[test]
+fn a_run_moves_into_a_lake_that_was_compacted_since() {
+    let (source, target) = (lake(), Lake::new());
+    let merge = |more: &[&str], code: i32| {
+        json(command("merge").arg(source.path()).arg("--out").arg(target.path()).args(more), code)
+    };
+    merge(&[], 0);
+    compact(&target);
+    // A file that the lake lacks stays, and its run.
+    let extra = source.path().join("release=1/snapshot=a/report.html");
+    fs::write(&extra, "a page").unwrap();
+    let moved = merge(&["--move"], 1);
+    assert!(moved.to_string().contains("report.html"), "{moved}");
+    assert!(extra.exists() && all(&source.path()) == ["a"], "{moved}");
+    fs::remove_file(&extra).unwrap();
+    // Damage in a pack is found before the source goes.
+    let pack = packs(&target.path()).remove(0);
+    let whole = fs::read(&pack).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 3] ^= 1;
+    fs::write(&pack, damaged).unwrap();
+    merge(&["--move"], 1);
+    assert_eq!(all(&source.path()), ["a"]);
+    fs::write(&pack, whole).unwrap();
+    merge(&["--move"], 0);
+    assert_eq!(all(&source.path()), [] as [&str; 0]);
+    assert_whole(&target, "moved");
+}
+
+#[test]
+fn a_damaged_pack_keeps_no_other_from_its_drop() {
+    let lake = Lake::new();
+    for name in ["a", "b", "c"] {
+        let options = ["--release", "1", "--snapshot", name];
+        lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst")).args(options).assert().success();
+    }
+    compact(&lake);
+    // In the rows, so that the pack opens.
+    let pack = packs(&lake.path()).remove(0);
+    let mut bytes = fs::read(&pack).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&pack, bytes).unwrap();
+    let dropped = command("drop").arg(lake.path()).args(["c", "--yes"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&dropped.stderr).is_empty(), "the damage is named");
+    let others = packs(&lake.path()).into_iter().filter(|other| *other != pack);
+    for other in others {
+        let name = other.file_name().unwrap().to_str().unwrap();
+        let table = heaplake_support::table::Table::read(other.parent().unwrap(), name);
+        assert!(!table.strings("snapshot").contains(&"c".to_owned()), "{name}");
+    }
+}
+
 /// Kills of the fast test.
 const FEW: usize = 50;
 

@@ -76,7 +76,11 @@ pub fn is_hidden(name: &str, prefix: &str) -> bool {
 /// Removes leftovers of killed processes.
 pub fn sweep(folder: &Path, prefix: &str) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if is_hidden(&entry.file_name().to_string_lossy(), prefix) && matches!(locked(&entry.path()), Ok(Some(_))) {
+        if !is_hidden(&entry.file_name().to_string_lossy(), prefix) {
+            continue;
+        }
+        // Locked until it is gone: else its creator, which locks it only after it exists, could begin to use it.
+        if let Ok(Some(_locked)) = locked(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -101,6 +105,19 @@ fn locked(path: &Path) -> io::Result<Option<OwnedFd>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_that_are_created_side_by_side_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let used = || {
+            for _ in 0..300 {
+                let hidden = Hidden::create(folder.path(), ".it-").unwrap();
+                std::fs::write(hidden.path().join("file"), "").unwrap();
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(used))));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn what_nobody_uses_goes_and_what_heaplake_did_not_make_stays() {

@@ -2,10 +2,10 @@
 //!
 //! Links are not followed: a file is opened as itself, and its new hard link must refer to the opened file.
 
-use crate::stored;
+use crate::{packs, stored};
 use heaplake_kit::{StageError, fs, storage};
-use heaplake_schemas::run;
-use std::ffi::OsString;
+use heaplake_schemas::run::{self, Run};
+use std::ffi::{OsStr, OsString};
 use std::fs::{Metadata, symlink_metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -75,6 +75,15 @@ pub(crate) fn bring(from: &Path, to: &Path) -> Result<(), StageError> {
 
 fn is_one_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether the rows of a table of one run are those of the other, at `place`, which has them in a pack.
+pub(super) fn is_packed((one, other): (&Run, &Run), place: &Path, name: &OsStr) -> bool {
+    let Some(file) = name.to_str() else { return false };
+    let table = |of: &Run| of.tables.iter().find(|table| table.file == file && table.xxh3_64.is_some()).cloned();
+    let is_same = table(one).is_some_and(|table_of_one| table(other) == Some(table_of_one));
+    let slice = other.packed.as_ref().map(|packed| packs::of(place, file, packed, other.schema_version));
+    is_same && !place.join(name).exists() && matches!(slice, Some(Ok(Some(_))))
 }
 
 /// Whether both are regular files of equal content; if one is in an object store, of equal length.

@@ -13,6 +13,7 @@
 use super::check::{self, Described, Description, Problem};
 use super::content::{self, Content};
 use crate::commit::{self, NewRun};
+use crate::json_text::json_text;
 use crate::place::{self, Parts, Place, Standing};
 use crate::run_files::PAGE;
 use crate::{packing, packs, seal, selection, stored};
@@ -249,7 +250,7 @@ fn begin(
         Some(there) => {
             present(&there, &description, place.path(), takes_away, context)?;
             if takes_away {
-                has_all(source, &content, place.path(), context)?;
+                has_all(source, &content, (&description, &there), place.path(), context)?;
             }
             None
         }
@@ -275,11 +276,19 @@ fn content_of(source: &Path, takes_away: bool) -> Result<Content, Refusal> {
     Ok(content)
 }
 
-/// Refuses if the lake's copy of a run lacks a file of the source.
-fn has_all(source: &Path, content: &Content, path: &Path, context: &Context<'_>) -> Result<(), Refusal> {
+/// Refuses if the lake's copy of a run, which is intact, lacks a file of the source. The rows of a table may be in a
+/// pack.
+fn has_all(
+    source: &Path,
+    content: &Content,
+    (here, there): (&Description, &Description),
+    path: &Path,
+    context: &Context<'_>,
+) -> Result<(), Refusal> {
     for name in &content.files {
         context.check()?;
-        if !content::is_same(&source.join(name), &path.join(name))? {
+        let is_packed = here.intact().zip(there.intact()).is_some_and(|runs| content::is_packed(runs, path, name));
+        if !is_packed && !content::is_same(&source.join(name), &path.join(name))? {
             let advice = "move it out of the run, or merge without --move";
             return refused(&source.join(name), "the lake has this run without this file", advice);
         }
@@ -409,7 +418,7 @@ fn unpack(source: &Path, run: &Run, folder: &Path) -> Result<Option<(Run, String
         let content = stored::checksum(&path, &mut Vec::new(), |_| Ok(()))?;
         *listed = run::Table { xxh3_64: Some(content.xxh3_64), ..written };
     }
-    let text = serde_json::to_string_pretty(&unpacked).map_err(|error| {
+    let text = json_text(&unpacked).map_err(|error| {
         let problem = format!("{}: {error}", source.display());
         Refusal::Run(problem, "analyse the input again".to_owned())
     })?;

@@ -25,12 +25,24 @@ pub fn partitions(lake: &Path, wanted: &BTreeSet<(String, String)>, context: &Co
     let mut live = Live::default();
     let mut packs = listed(lake)?;
     packs.retain(is_wanted);
-    packs.iter().try_for_each(|pack| pack.prune(lake, &mut live, context))
+    each(&packs, lake, &mut live, context)
 }
 
 /// Removes dead rows from all packs of a lake. The caller holds the lock.
 pub(super) fn all(lake: &Path, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
-    listed(lake)?.iter().try_for_each(|pack| pack.prune(lake, live, context))
+    each(&listed(lake)?, lake, live, context)
+}
+
+/// Prunes packs. One that is damaged ends with an error only after the others are done.
+fn each(packs: &[Partition], lake: &Path, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
+    let mut damaged = Ok(());
+    for pack in packs {
+        match pack.prune(lake, live, context) {
+            Err(error @ StageError::Table { .. }) => damaged = damaged.and(Err(error)),
+            done => done?,
+        }
+    }
+    damaged
 }
 
 /// The packs that runs name, by place; read from their descriptions unless the caller knows.
