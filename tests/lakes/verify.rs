@@ -111,7 +111,7 @@ fn a_description_that_says_other_things_is_found() {
     let described = String::from_utf8(whole.clone()).unwrap();
     // The seal detects any change.
     for (before, after) in
-        [("\"web\"", "\"db\""), ("\"rows\": 1", "\"rows\": 2"), ("\n}", "\n} "), ("  \"seal", " \"seal")]
+        [("\"web\"", "\"db\""), ("\"rows\":1", "\"rows\":2"), ("\n}", "\n} "), ("  \"seal", " \"seal")]
     {
         assert!(described.contains(before), "{before}");
         fs::write(&path, described.replacen(before, after, 1)).unwrap();
@@ -195,7 +195,7 @@ fn older_runs_are_checked_as_far_as_they_tell() {
         // Checks rows, sizes, versions, and an invalid table.
         let run = lake.path().join("release=1.4/snapshot=whole");
         let described = fs::read_to_string(run.join("run.json")).unwrap();
-        let rows = |text: &str| text.replacen("\"rows\": ", "\"rows\": 9", 1);
+        let rows = |text: &str| text.replacen("\"rows\":", "\"rows\":9", 1);
         let schema = |text: &str| text.replacen(&format!("\"schema_version\": {version}"), "\"schema_version\": 0", 1);
         for changed in [rows(&described), schema(&described)] {
             assert_ne!(changed, described);

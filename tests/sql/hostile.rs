@@ -206,7 +206,7 @@ fn a_table_or_description_of_another_run_is_not_believed() {
     fs::write(&table, &whole).unwrap();
     let path = runs[0].join("run.json");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replacen("\"rows\": ", "\"rows\": 9", 1)).unwrap();
+    fs::write(&path, text.replacen("\"rows\":", "\"rows\":9", 1)).unwrap();
     let output = sql(&lake.path(), &["SELECT count(*) AS n FROM runs", "--format", "csv"]).output().unwrap();
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"n\n3\n"[..]));
     fs::write(&path, text).unwrap();

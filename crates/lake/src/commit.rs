@@ -10,6 +10,7 @@
 //! Patterns of polars, DuckDB and Spark match hidden folders, too, so an unfinished folder must not match
 //! `LAKE/*/*/classes.parquet`: it is one level deeper than runs.
 
+use crate::json_text::json_text;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
 use crate::{described, remote, seal, stored};
 use heaplake_kit::{StageError, fs, storage};
@@ -192,8 +193,7 @@ impl NewRun {
             table.xxh3_64 = Some(content.xxh3_64);
         }
         let path = self.folder().join(run::FILE);
-        let unsealed = serde_json::to_string_pretty(&run)
-            .map_err(|error| StageError::Scratch { path, problem: error.to_string() })?;
+        let unsealed = json_text(&run).map_err(|error| StageError::Scratch { path, problem: error.to_string() })?;
         let (text, seal) = seal::sealed(&unsealed);
         self.commit_described(text.as_bytes())?;
         Ok(Run { seal: Some(seal), ..run })

@@ -4,6 +4,7 @@
 //! an older version, is written anew as a whole. One without a seal gets none: a reader takes what a sealed description
 //! lacks for unknown.
 
+use crate::json_text::json_text;
 use crate::{commit, seal};
 use heaplake_kit::StageError;
 use heaplake_schemas::options::Options;
@@ -28,7 +29,7 @@ pub(super) fn relabelled(place: &Path, text: &[u8], labels: &BTreeMap<String, St
     let is_wanted = |object: &String| commit::parse(place, object.as_bytes()).is_ok_and(|run| run == wanted);
     let object = match replaced(&object, labels).filter(is_wanted) {
         Some(object) => object,
-        None => serde_json::to_string_pretty(&wanted).map_err(|error| damaged(error.to_string()))?,
+        None => json_text(&wanted).map_err(|error| damaged(error.to_string()))?,
     };
     Ok(if is_sealed { seal::sealed(&object).0 } else { object })
 }
