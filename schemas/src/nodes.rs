@@ -48,6 +48,13 @@ pub const TABLE: TableSchema = TableSchema {
         from_zero("original_column", "Column there; null too").or_null(),
         text("original_name", "Declared name there; null too").or_null(),
         id("duplicate_set", "Set of duplicates, exact or possible; null if in none or not searched").or_null(),
+        text(
+            "owner",
+            "Owner that its `shallow_bytes` count for in `retained_bytes` of `owners`: its own, or that of its nearest \
+         dominator with a stronger one; null without `owners`",
+        )
+        .or_null(),
+        text("package", "Package of its own code, whatever the rules; null if unknown").or_null(),
     ],
     ..table!("nodes")
 };

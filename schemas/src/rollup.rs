@@ -9,6 +9,8 @@ pub use crate::rollup_tables::*;
 
 /// File name of the description, inside the folder of a rollup.
 pub const FILE: &str = "rollup.json";
+/// Default folder of the rollup of a lake, in the lake.
+pub const FOLDER: &str = "fleet";
 
 /// The whole of `rollup.json`. Written last: folders of groups that it does not name are not part of the rollup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

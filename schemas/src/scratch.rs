@@ -218,6 +218,10 @@ columns! {
     ORIGIN_OF_NODE: u32 = "origin.of_node" per Few;
     /// Origins of code.
     ORIGIN: Origin = "origin" per Few;
+    /// Owner that each node counts for: a position in [`OWNER_ROW_AT`].
+    NODE_OWNER: u32 = "node.owner" per Node;
+    /// Row of each owner in [`OWNER_ROW`], or `u32::MAX` if it has none, since nothing counts for it.
+    OWNER_ROW_AT: u32 = "owner.row_at" per Few;
     /// Origin of each trace function: a row of [`ORIGIN`], or `u32::MAX`.
     FUNCTION_ORIGIN: u32 = "function.origin" per Few;
     /// Numbers of the scripts of source locations and trace functions, ascending.

@@ -3,8 +3,9 @@
 use crate::findings::took;
 use heaplake_support::fixtures;
 use heaplake_support::lake::{Lake, diagnostic, heaplake, read_json, said};
-use heaplake_support::owner_sums::{check_owner_sums, owners};
+use heaplake_support::owner_sums::{check_owner_sums, node_sums, owners};
 use heaplake_support::table::Table;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,20 @@ fn packages_of_a_node_program() {
     assert!(deep.0 >= 500 && deep.1 >= of_class(&run, "Box") && deep.2 >= deep.1 + 500 * 32, "{deep:?}");
     assert!(deep.3 >= Some(deep.2) && node.0 > 1000 && application.0 >= 1, "{shares:?}");
 
+    // Without rules, the own owner of an object is the package of its code.
+    let of_code = node_sums(&Table::read(&run, "nodes.parquet"), "package");
+    for name in ["hoarder", "@scope/ticker", "deep", "node", "(application)"] {
+        assert_eq!(of_code[name], shares[name].1, "{name}");
+    }
+    // The largest object that counts for a package, also through the command.
+    let top = said(heaplake().arg("top").arg(&run).args(["--owner", "hoard*", "-n", "3000", "--json"]));
+    let top: Value = serde_json::from_str(&top).unwrap();
+    let objects = top["objects"].as_array().unwrap();
+    let rows = objects.iter().filter(|object| object["class"] == "Row").count();
+    assert!(rows > 2900 && objects[0]["retained_bytes"].as_u64() > Some(3000 * 64 * 8), "{rows}: {}", objects[0]);
+    let (cause, _) = diagnostic(heaplake().arg("top").arg(&run).args(["--owner", "hoader"]), 2);
+    assert!(cause.ends_with("no owner matches \"hoader\"; the nearest: \"hoarder\""), "{cause}");
+
     // Rules give the packages to a team, and nothing to anybody else.
     let rules = lake.input(
         "rules.toml",
@@ -79,6 +94,7 @@ fn packages_of_a_node_program() {
     let taken = check_sums(&lake.run());
     assert_eq!(taken.keys().map(String::as_str).collect::<Vec<_>>(), ["(none)", "team"]);
     assert_eq!(taken["team"].1, hoarder.1 + ticker.1);
+    assert_eq!(node_sums(&Table::read(&lake.run(), "nodes.parquet"), "package"), of_code);
     // The boxes are in a container of the application, so the team does not dominate them.
     assert_eq!(taken["team"].2, hoarder.2 + ticker.2);
     assert!(taken["team"].3 >= Some(taken["team"].2));

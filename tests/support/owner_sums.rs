@@ -18,13 +18,26 @@ pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
     shares
 }
 
-/// Every byte belongs to one owner, in shallow as in retained size.
+/// Shallow sizes of nodes, summed up by a column of their names; nulls and empty sums are left out.
+pub fn node_sums(nodes: &Table, column: &str) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (name, size) in nodes.texts(column).into_iter().zip(nodes.u64s("shallow_bytes")) {
+        if let (Some(name), Some(size @ 1..)) = (name, size) {
+            *sums.entry(name).or_default() += size;
+        }
+    }
+    sums
+}
+
+/// Every byte belongs to one owner, in shallow as in retained size, and nodes name the owner that they count for.
 pub fn check_owner_sums(run: &Path) {
     let (shares, nodes) = (owners(run), Table::read(run, "nodes.parquet"));
     let sizes: Vec<u64> = nodes.u64s("shallow_bytes").into_iter().map(Option::unwrap).collect();
     let heap: u64 = sizes.iter().sum();
     assert_eq!(shares.values().map(|share| share.1).sum::<u64>(), heap, "shallow");
     assert_eq!(shares.values().map(|share| share.2).sum::<u64>(), heap, "retained");
+    let retained = shares.iter().filter(|(_, share)| share.2 > 0).map(|(name, share)| (name.clone(), share.2));
+    assert_eq!(node_sums(&nodes, "owner"), retained.collect(), "owners of nodes");
     for (name, (_, shallow, _, freed)) in &shares {
         assert_eq!(freed.is_none(), ["(none)", "(unreachable)"].contains(&name.as_str()), "{name}");
         assert!(freed.is_none_or(|freed| freed >= *shallow && freed <= heap), "{name}");

@@ -1,11 +1,12 @@
-//! Resolves class patterns, and suggests classes for a pattern without match.
+//! Resolves patterns of classes and owners, and suggests names for a pattern without match.
 
 use crate::asked::Asked;
 use crate::error::QueryError;
 use glob::{MatchOptions, Pattern};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
-use heaplake_schemas::classes;
+use heaplake_schemas::table::TableSchema;
+use heaplake_schemas::{classes, owners};
 use std::collections::BTreeSet;
 use strsim::generic_levenshtein;
 
@@ -14,7 +15,27 @@ const PROPOSED: usize = 3;
 /// Maximum characters of a name to compare.
 const COMPARED: usize = 64;
 
-/// Classes selected by patterns.
+/// A column of the table of nodes that patterns select by.
+pub(crate) struct Key {
+    pub(crate) column: &'static str,
+    /// Table with each name once.
+    table: &'static TableSchema,
+    /// Advice where no name matches.
+    advice: &'static str,
+}
+
+pub(crate) const CLASS: Key = Key {
+    column: "class",
+    table: &classes::TABLE,
+    advice: "the table of classes has all names; * in a pattern is any text",
+};
+pub(crate) const OWNER: Key = Key {
+    column: "owner",
+    table: &owners::TABLE,
+    advice: "the table of owners has all names; * in a pattern is any text",
+};
+
+/// Names selected by patterns.
 pub(crate) struct Wanted {
     names: BTreeSet<String>,
     /// Remarks on the patterns, one sentence each.
@@ -22,12 +43,16 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Selects the classes of a run that match any pattern. A pattern without match is retried ignoring case.
+    /// Selects the names of a run that match any pattern; `None` without patterns. A pattern without match is retried
+    /// ignoring case.
     ///
     /// # Errors
-    /// [`QueryError`] if no class matches any pattern, with the nearest names.
-    pub(crate) fn of(asked: &Asked, patterns: &[Pattern]) -> Result<Self, QueryError> {
-        let all = class_names(asked)?;
+    /// [`QueryError`] if no name matches any pattern, with the nearest names.
+    pub(crate) fn of(asked: &Asked, key: &Key, patterns: &[Pattern]) -> Result<Option<Self>, QueryError> {
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let all = all_names(asked, key)?;
         let mut wanted = Self { names: BTreeSet::new(), notes: Vec::new() };
         let mut missing = Vec::new();
         for pattern in patterns {
@@ -35,7 +60,7 @@ impl Wanted {
             let found = if exact.is_empty() { matching(&all, pattern, false) } else { exact.clone() };
             match (exact.is_empty(), found.is_empty()) {
                 (true, true) => {
-                    missing.push(format!("no class matches {:?}{}", pattern.as_str(), meant(&all, pattern)));
+                    missing.push(format!("no {} matches {:?}{}", key.column, pattern.as_str(), meant(&all, pattern)));
                 }
                 (true, false) => {
                     wanted.notes.push(format!("{:?} matches only without regard to case", pattern.as_str()));
@@ -46,15 +71,15 @@ impl Wanted {
         }
         if wanted.names.is_empty() && !missing.is_empty() {
             let cause = format!("{}: {}", asked.folder.display(), missing.join("; "));
-            return Err(QueryError::usage(cause, "the table of classes has all names; * in a pattern is any text"));
+            return Err(QueryError::usage(cause, key.advice));
         }
         wanted.notes.extend(missing);
-        Ok(wanted)
+        Ok(Some(wanted))
     }
 
-    /// Whether a class is selected.
-    pub(crate) fn has(&self, class: &str) -> bool {
-        self.names.contains(class)
+    /// Whether a name is selected.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
     }
 }
 
@@ -63,12 +88,13 @@ fn matching<'a>(all: &'a BTreeSet<String>, pattern: &Pattern, case_sensitive: bo
     all.iter().filter(|name| pattern.matches_with(name, options)).collect()
 }
 
-fn class_names(asked: &Asked) -> Result<BTreeSet<String>, StageError> {
-    let table = if asked.has(classes::TABLE.file) { asked.folder.join(classes::TABLE.file) } else { asked.nodes() };
+fn all_names(asked: &Asked, key: &Key) -> Result<BTreeSet<String>, StageError> {
+    let file = key.table.file;
+    let table = if asked.has(file) { asked.folder.join(file) } else { asked.nodes() };
     let mut names = BTreeSet::new();
-    let mut batches = Reader::open(&table)?.columns(&["class"])?;
+    let mut batches = Reader::open(&table)?.columns(&[key.column])?;
     while let Some(batch) = batches.batch()? {
-        for name in batch.texts("class")?.iter().flatten() {
+        for name in batch.texts(key.column)?.iter().flatten() {
             if !names.contains(name) {
                 names.insert(name.to_owned());
             }

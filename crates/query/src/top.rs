@@ -1,12 +1,12 @@
-//! `heaplake top`: the objects with the largest retained sizes, overall or by class, with their dominators.
+//! `heaplake top`: the objects with the largest retained sizes, overall, by class or by owner, with their dominators.
 
 use crate::asked::Asked;
 use crate::error::QueryError;
-use crate::names::Wanted;
+use crate::names::{self, Key, Wanted};
 use crate::rows::{self, NodeRow, fetch};
 use glob::Pattern;
 use heaplake_kit::StageError;
-use heaplake_lake::reader::Reader;
+use heaplake_lake::reader::{Reader, value};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,14 +37,26 @@ pub struct Object {
     pub dominators_left_out: usize,
 }
 
-/// Finds the `most` largest objects of the classes that match a pattern, or of all without patterns.
+/// Patterns that select objects; without any of a kind, all match.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    /// Of class names.
+    pub classes: Vec<Pattern>,
+    /// Of names of owners.
+    pub owners: Vec<Pattern>,
+}
+
+/// Finds the `most` largest objects of the classes and owners that match a pattern.
 ///
 /// # Errors
-/// [`QueryError`] also if no class matches.
-pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, QueryError> {
+/// [`QueryError`] also if no class or no owner matches, or if the run has no column of owners.
+pub fn ask(asked: &Asked, patterns: &Patterns, most: usize) -> Result<Top, QueryError> {
     let nodes = asked.nodes();
-    let wanted = if patterns.is_empty() { None } else { Some(Wanted::of(asked, patterns)?) };
-    let best = largest(&nodes, wanted.as_ref(), most)?;
+    let mut wanted = Vec::new();
+    for (key, patterns) in [(&names::CLASS, &patterns.classes), (&names::OWNER, &patterns.owners)] {
+        wanted.extend(Wanted::of(asked, key, patterns)?.map(|names| (key, names)));
+    }
+    let best = largest(&nodes, &wanted, most)?;
     let dominators = rows::dominators(&nodes)?;
     let mut depths = vec![UNKNOWN; dominators.len()];
     let above: Vec<(u32, Vec<u32>, usize)> = best
@@ -65,7 +77,7 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
             dominators_left_out: *left_out,
         })
     });
-    Ok(Top { objects: objects.collect(), notes: wanted.map_or_else(Vec::new, |wanted| wanted.notes) })
+    Ok(Top { objects: objects.collect(), notes: wanted.into_iter().flat_map(|(_, wanted)| wanted.notes).collect() })
 }
 
 /// Depth not yet computed.
@@ -96,21 +108,25 @@ fn depth(node: u32, dominators: &[u32], depths: &mut [u32]) -> u32 {
 }
 
 /// Finds the `most` largest objects, largest first.
-fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
+fn largest(nodes: &Path, wanted: &[(&Key, Wanted)], most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
     // Heap with the smallest on top.
     let mut best: BinaryHeap<(Reverse<u64>, u32)> = BinaryHeap::new();
-    let mut batches = Reader::open(nodes)?.columns(&["kind", "class", "retained_bytes"])?;
+    let columns: Vec<&str> =
+        ["kind", "retained_bytes"].into_iter().chain(wanted.iter().map(|(key, _)| key.column)).collect();
+    let mut batches = Reader::open(nodes)?.columns(&columns)?;
     while let Some(batch) = batches.batch()? {
-        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.sizes("retained_bytes")?);
+        let (kinds, retained) = (batch.texts("kind")?, batch.sizes("retained_bytes")?);
+        let names = wanted.iter().map(|(key, wanted)| Ok((batch.texts(key.column)?, wanted)));
+        let names = names.collect::<Result<Vec<_>, StageError>>()?;
         for (row, &bytes) in retained.values().iter().enumerate() {
             let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
             if best.len() == most && best.peek().is_none_or(|last| entry >= *last) {
                 continue;
             }
             // Skip nodes of the runtime itself, unless a pattern selects them.
-            let fits = match wanted {
-                Some(wanted) => wanted.has(classes.value(row)),
-                None => !["synthetic", "root"].contains(&kinds.value(row)),
+            let fits = match names.is_empty() {
+                true => !["synthetic", "root"].contains(&kinds.value(row)),
+                false => names.iter().all(|(names, wanted)| value(*names, row).is_some_and(|name| wanted.has(name))),
             };
             if fits {
                 best.push(entry);

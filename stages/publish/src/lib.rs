@@ -33,6 +33,7 @@ mod located;
 mod nodes;
 mod object_lifetimes;
 mod originals;
+mod owned;
 mod owners;
 mod possible_duplicates;
 mod pprof;

@@ -19,7 +19,7 @@ pub(crate) fn located<'a, T: Pod + Send + 'a>(
     if !scratch.has(part) {
         return Ok(Source::nothing());
     }
-    let mut numbers = spread(scratch, part, number)?;
+    let mut numbers = spread(scratch, LOCATION_NODE, part, number)?;
     Ok(Source::values(move |rows| {
         let values = numbers(rows)?;
         let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NONE);
@@ -27,13 +27,14 @@ pub(crate) fn located<'a, T: Pod + Send + 'a>(
     }))
 }
 
-/// Returns a reader of a number for each of the next nodes; [`NONE`] without a location.
-fn spread<'a, T: Pod + Send + 'a>(
+/// Returns a reader of a number for each of the next nodes; [`NONE`] for those that `nodes` lacks.
+pub(crate) fn spread<'a, T: Pod + Send + 'a>(
     scratch: &Scratch,
+    nodes: Column<NodeId>,
     part: Column<T>,
     number: fn(&T) -> u32,
 ) -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + use<'a, T>, StageError> {
-    let mut nodes = ColumnReader::open(scratch, LOCATION_NODE)?;
+    let mut nodes = ColumnReader::open(scratch, nodes)?;
     let mut parts = ColumnReader::open(scratch, part)?;
     let mut first = 0;
     let mut next: Option<NodeId> = None;
@@ -61,7 +62,7 @@ pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'
     if !scratch.has(LOCATION_SCRIPT) || !scratch.has(SCRIPT_ID) {
         return Ok(Source::nothing());
     }
-    let mut scripts = spread(scratch, LOCATION_SCRIPT, |&script: &u32| script)?;
+    let mut scripts = spread(scratch, LOCATION_NODE, LOCATION_SCRIPT, |&script: &u32| script)?;
     let numbers = ColumnMap::uncounted(scratch, SCRIPT_ID)?;
     let urls = ColumnMap::uncounted(scratch, SCRIPT_URL)?;
     let url = move |number: u32| numbers.binary_search(&number).ok().and_then(|row| urls[row].get()).unwrap_or(NONE);
@@ -89,7 +90,10 @@ impl Originals {
     /// Columns of file, line, column and name.
     pub(crate) fn sources<'a>(&'a self, scratch: &Scratch) -> Result<[Source<'a>; 4], StageError> {
         let text = |number: fn(&OriginalPlace) -> u32| match &self.0 {
-            Some(texts) => Ok(Source::texts(Texts::Table(texts), spread(scratch, ORIGINAL_PLACE, number)?)),
+            Some(texts) => {
+                let numbers = spread(scratch, LOCATION_NODE, ORIGINAL_PLACE, number)?;
+                Ok(Source::texts(Texts::Table(texts), numbers))
+            }
             None => Ok::<_, StageError>(Source::nothing()),
         };
         Ok([

@@ -9,6 +9,7 @@
 //! * Reference: the contract of [`heaplake_schemas::nodes`].
 
 use crate::located::{Originals, located, urls};
+use crate::owned;
 use crate::totals::{self, detached, reachable, summed};
 use crate::writer::write;
 use arrow::array::BooleanArray;
@@ -23,14 +24,14 @@ use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::nodes::TABLE;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
-use heaplake_schemas::scratch::{self as columns, Column, Metadata, NO_DISTANCE, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Metadata, NO_DISTANCE, OWNER_NAMES, STRINGS, documents};
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub(crate) const STAGE: Stage = Stage {
     name: "nodes",
-    version: 3,
+    version: 4,
     when: |setting| setting.has(TableName::Nodes),
     reads: &[
         document(documents::METADATA),
@@ -60,6 +61,13 @@ pub(crate) const STAGE: Stage = Stage {
         column(ORIGINAL_PLACE).if_any(),
         texts(ORIGINAL_TEXTS).if_any(),
         column(columns::EQUAL_SET).if_any(),
+        column(columns::NODE_OWNER).if_any(),
+        column(columns::OWNER_ROW_AT).if_any(),
+        texts(OWNER_NAMES).if_any(),
+        column(columns::ORIGIN).if_any(),
+        column(columns::ORIGIN_NODE).if_any(),
+        column(columns::ORIGIN_OF_NODE).if_any(),
+        column(columns::CLASS_ORIGIN).if_any(),
         column(columns::CLASS_NAME),
         texts(STRINGS),
     ],
@@ -78,10 +86,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let class_names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let mut totals = Totals::default();
     let originals = Originals::open(scratch)?;
+    let owners = owned::names(scratch)?;
     let mut sources = sources(&metadata, scratch, &strings, &class_names, &mut totals)?;
     let last = sources.pop();
     sources.extend(originals.sources(scratch)?);
     sources.extend(last);
+    sources.push(owned::owner(scratch, owners.as_ref())?);
+    sources.push(owned::package(scratch, Texts::Table(&strings))?);
     let stats = write(job, STAGE.name, &TABLE, sources, metadata.node_count)?;
     totals::keep(totals, &metadata, scratch)?;
     Ok(stats)

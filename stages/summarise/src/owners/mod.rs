@@ -1,7 +1,7 @@
 //! Stage `owner rows`: the memory of each owner.
 //!
-//! * Computes: for every object its owner, by the user's rules or by the package of its code ([`mod@rules`]), and per
-//!   owner the values of [`heaplake_schemas::owners`]: its own objects; its share along the dominator tree; the bytes
+//! * Computes: for every object its own owner, by the user's rules or by the package of its code ([`mod@rules`]), and
+//!   the one that it counts for: its own or that of its nearest dominator with a stronger one; per owner the values of [`heaplake_schemas::owners`]: its own objects; its share along the dominator tree; the bytes
 //!   freed with its objects ([`freed`]); the allocations of its functions. Synthetic nodes have no owner; garbage is a
 //!   row of its own.
 //! * Resident memory: 8 bytes per node (owner, and beneficiary of each position) for the tree; for freed bytes a byte
@@ -42,6 +42,7 @@ use tallies::{Tallies, add};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: NAME,
+    version: 2,
     when: |setting| setting.has(TableName::Owners),
     reads: &[
         document(documents::METADATA),
@@ -66,7 +67,12 @@ pub const STAGE: Stage = Stage {
         column(columns::TRACE_FUNCTION).if_any(),
         column(columns::TRACE_SIZE).if_any(),
     ],
-    writes: &[column(columns::OWNER_ROW), texts(OWNER_NAMES)],
+    writes: &[
+        column(columns::OWNER_ROW),
+        texts(OWNER_NAMES),
+        column(columns::NODE_OWNER),
+        column(columns::OWNER_ROW_AT),
+    ],
     arrays: &[
         &[per_node::<Code>(), per_node::<Code>()],
         &[per_node::<u64>(), Offsets::SIZE, per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<u8>()],
@@ -86,10 +92,10 @@ const PASSES: usize = 4;
 /// Prefetch distance in nodes.
 const AHEAD: usize = 16;
 
-/// Owner of each node, between the parts of this stage.
-const NODE_OWNER: Column<Code> = Column::of("owner.of_node", Per::Node);
+/// Own owner of each node, between the parts of this stage.
+const OWN_OWNER: Column<Code> = Column::of("owner.of_node", Per::Node);
 
-/// [`NODE_OWNER`] by position in the preorder.
+/// [`OWN_OWNER`] by position in the preorder.
 const OWNER_AT: Column<Code> = Column::of("owner.by_position", Per::Node);
 
 /// Writes the rows of owners, by retained size, largest first, equals by name.
@@ -105,7 +111,7 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let mut rules = Rules::new(job.analysis().owners.as_ref(), scratch, context)?;
     let mut tallies = Tallies::new(&context.budget)?;
     own(metadata, &mut rules, &mut tallies, job)?;
-    let mut spilled_bytes = attribute(&mut tallies, job)?;
+    let mut spilled_bytes = attribute(metadata, &mut tallies, job)?;
     spilled_bytes += allocated(&mut rules, &mut tallies, job)?;
     let names = rules.into_names();
     tallies.grow(names.len())?;
@@ -135,7 +141,7 @@ fn own(metadata: &Metadata, rules: &mut Rules, tallies: &mut Tallies, job: &Job<
     let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
     let mut number = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
     let mut origins = Origins::open(scratch)?;
-    let mut column = ColumnWriter::create(scratch, NODE_OWNER)?;
+    let mut column = ColumnWriter::create(scratch, OWN_OWNER)?;
     let synthetic: [bool; 256] = std::array::from_fn(|kind| metadata.synthetic_kinds.contains(&(kind as u8)));
     for first in (0..metadata.node_count as usize).step_by(BLOCK) {
         let count = BLOCK.min(metadata.node_count as usize - first);
@@ -165,15 +171,15 @@ fn own(metadata: &Metadata, rules: &mut Rules, tallies: &mut Tallies, job: &Job<
     column.finish().map(drop)
 }
 
-/// Sums up the share of each owner along the dominator tree. Returns the spilled bytes.
-fn attribute(tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
+/// Finds the owner that each node counts for, and sums up their sizes. Returns the spilled bytes.
+fn attribute(metadata: &Metadata, tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     let reached = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, NAME);
-    let (mut by_position, mut own) = plan.make((filled(reached, Code::NOBODY), lookup(NODE_OWNER)))?;
+    let (mut by_position, mut own) = plan.make((filled(reached, Code::NOBODY), lookup(OWN_OWNER)))?;
     on_resident!(by_position, own => descend(by_position, own, job))?;
     drop(own);
-    job.scratch.discard(NODE_OWNER);
-    on_resident!(by_position => add_up(by_position, tallies, job))?;
+    on_resident!(by_position => add_up(by_position, tallies, metadata, job))?;
+    job.scratch.discard(OWN_OWNER);
     Ok(plan.spilled_bytes())
 }
 
@@ -201,25 +207,38 @@ fn descend(mut by_position: impl WriteAt<Code>, mut own: impl ReadAt<Code>, job:
     owners.finish().map(drop)
 }
 
-/// Adds the sizes of all reached nodes to the owners for which they count.
-fn add_up(mut by_position: impl ReadAt<Code>, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
+/// Writes the owner that each node counts for, and adds the sizes of all reached nodes to theirs.
+fn add_up(
+    mut by_position: impl ReadAt<Code>,
+    tallies: &mut Tallies,
+    metadata: &Metadata,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
     let mut positions = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
     let mut sizes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?;
+    let mut own = ColumnReader::open(job.scratch, OWN_OWNER)?;
+    let mut counted = ColumnWriter::create(job.scratch, columns::NODE_OWNER)?;
     while positions.remaining() > 0 {
         let count = positions.remaining().min(BLOCK as u64) as usize;
-        let (positions, sizes) = (positions.block(count)?, sizes.block(count)?);
-        for (at, (position, &size)) in positions.iter().zip(sizes).enumerate() {
+        let (positions, sizes, own) = (positions.block(count)?, sizes.block(count)?, own.block(count)?);
+        for (at, ((position, &size), &own)) in positions.iter().zip(sizes).zip(own).enumerate() {
             if let Some(soon) = positions.get(at + AHEAD) {
                 by_position.prefetch(soon.index());
             }
-            if !position.is_none() {
+            let place = if !position.is_none() {
                 let code = by_position.get(position.index())?;
                 add(&mut tallies.of(code).retained_bytes, size)?;
-            }
+                tallies::place(code)
+            } else if metadata.keeps_garbage {
+                tallies::GARBAGE
+            } else {
+                tallies::place(own)
+            };
+            counted.push(place as u32)?;
         }
         job.context.check()?;
     }
-    Ok(())
+    counted.finish().map(drop)
 }
 
 /// Sums up the allocations of the functions of each owner. Returns the spilled bytes.

@@ -12,7 +12,8 @@ struct Tally {
     row: OwnerRow,
     /// Bytes of unreached nodes.
     apart: u64,
-    owner: u32,
+    /// Its place.
+    place: u32,
 }
 
 /// The owners of a run, and two further rows.
@@ -21,10 +22,16 @@ pub(super) struct Tallies {
     all: BudgetVec<Tally>,
 }
 
-/// Positions of the further rows, and of the first owner.
+/// Places of the further rows, and of the first owner.
 const NOBODY: usize = 0;
-const GARBAGE: usize = 1;
+pub(super) const GARBAGE: usize = 1;
 const OWNERS: usize = 2;
+
+/// Place of an owner, or of nobody.
+#[inline]
+pub(super) fn place(code: Code) -> usize {
+    code.owner().map_or(NOBODY, |owner| owner as usize + OWNERS)
+}
 
 impl Tallies {
     /// Returns rows without owners.
@@ -45,8 +52,8 @@ impl Tallies {
                 freed_bytes: ABSENT,
                 allocated_bytes: ABSENT,
             };
-            let owner = self.all.len() as u32;
-            self.all.push(Tally { row, apart: 0, owner })?;
+            let place = self.all.len() as u32;
+            self.all.push(Tally { row, apart: 0, place })?;
         }
         Ok(())
     }
@@ -67,10 +74,7 @@ impl Tallies {
     /// The row of an owner, or of nobody.
     #[inline]
     pub(super) fn of(&mut self, code: Code) -> &mut OwnerRow {
-        match code.owner() {
-            Some(owner) => self.owner(owner),
-            None => &mut self.all[NOBODY].row,
-        }
+        &mut self.all[place(code)].row
     }
 
     /// Marks allocations as known: they count from 0.
@@ -79,13 +83,15 @@ impl Tallies {
         self.garbage().allocated_bytes = ABSENT;
     }
 
-    /// Writes the non-empty rows, by retained size, largest first, equals by name; returns their number.
+    /// Writes the non-empty rows, by retained size, largest first, equals by name, and the row of each place; returns their
+    /// number.
     pub(super) fn write(mut self, names: &[String], scratch: &Scratch) -> Result<u64, StageError> {
-        let name = |tally: &Tally| match tally.owner as usize {
+        let name = |tally: &Tally| match tally.place as usize {
             NOBODY => owners::NONE,
             GARBAGE => owners::UNREACHABLE,
             owner => &names[owner - OWNERS],
         };
+        let places = self.all.len();
         let allocated = |row: &OwnerRow| !matches!(row.allocated_bytes, 0 | ABSENT);
         self.all.retain_mut(|_, tally| {
             let row = &tally.row;
@@ -102,6 +108,9 @@ impl Tallies {
             texts.push(name(tally).as_bytes())?;
         }
         texts.finish()?;
+        let mut row_at = vec![u32::MAX; places];
+        self.all.iter().enumerate().for_each(|(row, tally)| row_at[tally.place as usize] = row as u32);
+        ColumnWriter::write_all(scratch, columns::OWNER_ROW_AT, &row_at)?;
         rows.finish()
     }
 }
