@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
 mod answers;
+mod attached;
 mod compared;
+mod dialect;
 mod formats;
 mod hostile;
 mod limits;

@@ -9,6 +9,7 @@
 //! | know the runs of a lake, and the ones that are damaged | [`lake::Lake`] |
 //! | read one table of all runs | [`view::View`] |
 //! | read the tables of a comparison | `compared` |
+//! | read a file of the user beside them | [`attached`] |
 //! | run statements within bounded memory | [`session::Session`] |
 //! | write rows as a table, CSV, JSON or Parquet | [`output`] |
 //! | run a query by its name | [`named`] |
@@ -17,11 +18,15 @@
 //! Conditions on the run columns select files before any is opened. Other conditions exclude row groups and pages by
 //! their statistics. Nothing here writes into a lake.
 
+mod address;
 mod apart;
+pub mod attached;
 mod compared;
 mod depth;
 pub mod error;
 mod files;
+#[cfg(test)]
+mod functions;
 mod joins;
 mod lake;
 pub mod named;

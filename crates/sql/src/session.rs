@@ -1,6 +1,7 @@
 //! Statements over a lake, in bounded memory.
 
 use crate::apart::{self, apart};
+use crate::attached::{self, Attached};
 use crate::compared;
 use crate::depth;
 use crate::error::{Kind, SqlError};
@@ -80,12 +81,12 @@ impl Session {
     pub fn open(folder: &Path, limits: Limits<'_>, cancel: &AtomicBool) -> Result<Self, SqlError> {
         let folder = folder.to_owned();
         let opened = panics::held(|| {
-            let compared = compared::is_one(&folder).then(|| folder.clone());
+            let compared = compared::is_one(&folder).then(|| compared::groups(&folder)).transpose()?;
             let open = || apart(cancel, move || Lake::open(&folder))?;
             let lake = compared.as_ref().map_or_else(open, |_| Lake::without_runs())?;
             let session = Self::over(Arc::new(lake), limits, compared.is_none())?;
-            if let (Some(folder), Some(runtime)) = (compared, &session.runtime) {
-                runtime.block_on(compared::register(&session.context, &folder))?;
+            if let (Some(groups), Some(runtime)) = (compared, &session.runtime) {
+                runtime.block_on(compared::register(&session.context, &groups))?;
             }
             Ok(session)
         });
@@ -117,6 +118,14 @@ impl Session {
             .build()
             .map_err(|error| SqlError::resources(format!("no threads: {error}"), "try fewer with --threads"))?;
         Ok(Self { lake, context, runtime: Some(runtime), memory })
+    }
+
+    /// Adds a view of a file.
+    pub fn attach(&self, attached: &Attached, cancel: &AtomicBool) -> Result<(), SqlError> {
+        let Some(runtime) = &self.runtime else { return Err(SqlError::interrupted()) };
+        let (handle, context, file) = (runtime.handle().clone(), self.context.clone(), attached.clone());
+        let registered = panics::held(|| apart(cancel, move || handle.block_on(attached::register(&context, &file)))?);
+        registered.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
     }
 
     /// The runs of the session.

@@ -13,6 +13,7 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{IoAt, storage};
 use heaplake_kit::{map_alone, memory_limit, raise_open_files};
 use heaplake_lake::output_file;
+use heaplake_sql::attached::Attached;
 use heaplake_sql::error::{Kind, SqlError};
 use heaplake_sql::named;
 use heaplake_sql::session::{Bucket, Limits, ParamValues, Session, Statement};
@@ -42,7 +43,9 @@ pub(super) fn run(arguments: &Arguments) -> Done {
     }
     let reads_stdin = arguments.statement.is_none() && arguments.named.is_none();
     let stdin = reads_stdin.then_some((outputs::STDIN.0, Path::new(outputs::STDIN.1)));
-    outputs::check(&[("--out", arguments.out.as_deref())], || stdin.into_iter().collect())?;
+    let attached = attached(arguments)?;
+    let inputs = attached.iter().map(|attached| ("--attach", attached.file.as_path()));
+    outputs::check(&[("--out", arguments.out.as_deref())], || stdin.into_iter().chain(inputs).collect())?;
     arguments.out.iter().try_for_each(|file| output_file::check_in_folder(file)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
@@ -60,8 +63,8 @@ pub(super) fn run(arguments: &Arguments) -> Done {
         map_alone(BATCH);
     }
     memory_limit::limit(budget.saturating_add(BEYOND));
-    let mut lake =
-        Open { session: Session::open(&arguments.lake, limits, &cancel)?, arguments, limits, cancel: &cancel };
+    let session = open(arguments, &attached, limits, &cancel)?;
+    let mut lake = Open { session, arguments, attached, limits, cancel: &cancel };
     let damaged = tell_damaged(&lake.session, arguments.skip_damaged);
     if from_terminal {
         prompt::run(&lake.session, arguments, &cancel)?;
@@ -69,6 +72,28 @@ pub(super) fn run(arguments: &Arguments) -> Done {
         statements(&mut lake)?;
     }
     Ok(damaged)
+}
+
+/// The files to attach.
+fn attached(arguments: &Arguments) -> Result<Vec<Attached>, Diagnostic> {
+    let parsed = |text: &String| {
+        text.parse().map_err(|problem| {
+            Diagnostic::usage(format!("--attach {text}: {problem}"), "heaplake sql --help has an example")
+        })
+    };
+    arguments.attach.iter().map(parsed).collect()
+}
+
+/// Opens the lake with the attached files.
+fn open(
+    arguments: &Arguments,
+    attached: &[Attached],
+    limits: Limits<'_>,
+    cancel: &AtomicBool,
+) -> Result<Session, SqlError> {
+    let session = Session::open(&arguments.lake, limits, cancel)?;
+    attached.iter().try_for_each(|file| session.attach(file, cancel))?;
+    Ok(session)
 }
 
 /// Answers the statements of the command line or of standard input.
@@ -98,6 +123,7 @@ fn statements(lake: &mut Open<'_>) -> Result<(), Diagnostic> {
 struct Open<'a> {
     session: Session,
     arguments: &'a Arguments,
+    attached: Vec<Attached>,
     limits: Limits<'a>,
     cancel: &'a AtomicBool,
 }
@@ -113,7 +139,7 @@ impl Open<'_> {
         for _ in 0..AGAIN {
             match self.session.run(statement.clone(), values.cloned(), writer, self.cancel) {
                 Err(error) if error.kind == Kind::Changed => {
-                    let fresh = Session::open(&self.arguments.lake, self.limits, self.cancel)?;
+                    let fresh = open(self.arguments, &self.attached, self.limits, self.cancel)?;
                     if fresh.lake().has_runs_of(self.session.lake()) {
                         return Err(error);
                     }

@@ -10,6 +10,8 @@ Examples:
   heaplake sql --named worst-hosts --lake lake
   heaplake sql --named class-history --param class=Buffer --format csv --lake lake
   heaplake sql \"SELECT class, max(retained_bytes) FROM classes WHERE labels['host'] = 'web7' GROUP BY class\" --lake lake
+  heaplake sql \"SELECT team, count(*) FROM findings JOIN hosts ON labels['host'] = hosts.host GROUP BY team\" \\
+    --attach hosts.csv --lake lake
   heaplake sql 'SELECT * FROM findings' --format parquet --out findings.parquet --lake lake
   heaplake sql --lake lake
 
@@ -35,6 +37,12 @@ pub(crate) struct Arguments {
     /// per subject.
     #[arg(long, value_name = "LAKE", default_value = "lake")]
     pub(super) lake: PathBuf,
+    /// A CSV, TSV or Parquet file as a view; may be given again
+    ///
+    /// A text file has a header. The view has the name of the file without its extension, or NAME. Names of columns become lower case. A table
+    /// of hosts joins by a label: FROM classes JOIN hosts ON labels['host'] = hosts.host.
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub(super) attach: Vec<String>,
     /// Run a query of the library
     #[arg(long, value_name = "NAME")]
     pub(super) named: Option<String>,
