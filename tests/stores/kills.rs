@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Starts a command and kills it before the answer to its `at`th counted request; returns whether it was killed. With
 /// fewer such requests it ends by itself.
-fn killed_at(world: &World, at: u64, counts: fn(&Asked) -> bool, start: impl FnOnce() -> Child) -> bool {
+pub(crate) fn killed_at(world: &World, at: u64, counts: fn(&Asked) -> bool, start: impl FnOnce() -> Child) -> bool {
     let (send, reached) = channel();
     let mut seen = 0;
     world.proxy.rule(move |asked| {

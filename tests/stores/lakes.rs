@@ -122,10 +122,9 @@ fn what_cannot_be_in_a_store_is_refused() {
     let world = World::new();
     world.analyze(fixture(SMALL)).assert().success();
     let lake = world.url("lake");
-    let (cause, advice) = diagnostic(world.heaplake().args(["fleet", "rollup", &lake]), 2);
-    assert!(cause.contains("folder of this machine") && advice.contains("--out"), "{cause} {advice}");
-    let (cause, advice) = diagnostic(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 2);
-    assert!(cause.contains("only runs") && advice.contains("folder of this machine"), "{cause} {advice}");
+    let page = world.url("diff.html");
+    let (cause, advice) = diagnostic(world.heaplake().args(["diff", &lake, &lake, "--report", &page]), 2);
+    assert!(cause.contains("diff.html") && advice.contains("of this machine"), "{cause} {advice}");
     let (cause, _) = diagnostic(world.heaplake().args(["show", &world.url("nothing")]), 2);
     assert!(cause.contains("no run"), "{cause}");
     assert!(!std::path::Path::new("s3:").exists());

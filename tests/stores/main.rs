@@ -15,6 +15,7 @@ mod kills;
 mod label;
 mod lakes;
 mod proxy;
+mod published;
 mod reading;
 mod requests;
 mod server;

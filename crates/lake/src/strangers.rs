@@ -9,7 +9,7 @@ use crate::run_files::PAGE;
 use crate::stored::{self, Layout};
 use heaplake_kit::fs;
 use heaplake_kit::storage::Level;
-use heaplake_schemas::run;
+use heaplake_schemas::{rollup, run};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -56,6 +56,8 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
     let lake = lake.trim_end_matches('/');
     // The lake, also when called for a release.
     let base = lake.rsplit_once('/').filter(|(_, last)| last.starts_with("release=")).map_or(lake, |(base, _)| base);
+    let rollup = format!("{base}/{}/{}", rollup::FOLDER, rollup::FILE);
+    let has_rollup = level.objects.iter().any(|object| object.url == rollup);
     let (mut foreign, mut left) = (level.foreign, BTreeMap::<PathBuf, bool>::new());
     for object in level.objects {
         let within = object.url.strip_prefix(base).unwrap_or_default().trim_start_matches('/');
@@ -67,6 +69,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         let layout = layouts.get(Path::new(&place));
         let is_ours = match parts[2.min(parts.len())..] {
             _ if catalogue::has(&parts) => true,
+            _ if parts[0] == rollup::FOLDER && has_rollup => true,
             _ if !is_place(&place) => false,
             // Unreadable description: any object may belong to the run.
             _ if layout.is_some_and(Option::is_none) => true,

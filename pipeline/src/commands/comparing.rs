@@ -7,6 +7,7 @@ use heaplake_compare::Rules;
 use heaplake_compare::sides::{Formats, OfFormat};
 use heaplake_kit::{StageError, fs};
 use heaplake_lake::files::NewFiles;
+use heaplake_lake::mirror::{Form, Mirror};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -37,9 +38,12 @@ impl Files {
         let scratch = workplace::passing(resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
         let scratch = scratch.path();
         let Some(folder) = out else { return work(Folders { tables: scratch, scratch }) };
-        let new = NewFiles::create(folder, self.description, self.is_table).map_err(Diagnostic::of_usage)?;
+        let form = Form { manifest: self.description, is_entry: self.is_table, reads_files: false };
+        let mirror = Mirror::open(folder, scratch, form).map_err(Diagnostic::of_usage)?;
+        let new = NewFiles::create(mirror.local(), self.description, self.is_table).map_err(Diagnostic::of_usage)?;
         let made = work(Folders { tables: new.hidden(), scratch })?;
         new.commit()?;
+        mirror.publish()?;
         Ok(made)
     }
 

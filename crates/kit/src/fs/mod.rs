@@ -60,9 +60,10 @@ fn opened(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Refuses to create a URL, which would be a relative path to the system.
 fn refuse_url(path: &Path) -> io::Result<()> {
     match is_url(path) {
-        true => {
-            Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "only runs and their pages go to an object store"))
-        }
+        true => Err(io::Error::new(
+            io::ErrorKind::ReadOnlyFilesystem,
+            "only runs, their pages, comparisons and rollups go to an object store",
+        )),
         false => Ok(()),
     }
 }

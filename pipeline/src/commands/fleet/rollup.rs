@@ -13,8 +13,9 @@ use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_compare::rollup::{self, Request};
 use heaplake_compare::sides::Key;
-use heaplake_kit::storage;
+use heaplake_lake::mirror::{Form, Mirror};
 use heaplake_lake::output_file;
+use heaplake_schemas::rollup as schema;
 use std::path::PathBuf;
 
 const MORE: &str = "\
@@ -55,9 +56,9 @@ pub struct Arguments {
     /// Several are separated by commas. Runs of different formats are never in one group.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "release")]
     pub by: Vec<Key>,
-    /// Folder of the rollup [default: fleet in the lake]
+    /// Folder of the rollup [default: LAKE/fleet]
     ///
-    /// A lake in an object store needs one on this machine.
+    /// It may be in an object store.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
     /// Unreadable runs
@@ -82,12 +83,8 @@ pub struct Arguments {
 
 /// Sums up the lake. Fails without runs, or while another process does the same.
 pub fn run(arguments: &Arguments) -> Done {
-    if arguments.out.is_none() && storage::is_url(&arguments.lake) {
-        let cause = format!("{}: a rollup is made in a folder of this machine", arguments.lake.display());
-        return Err(Diagnostic::usage(cause, "name one with --out"));
-    }
-    let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
-    let manifest = folder.join(heaplake_schemas::rollup::FILE);
+    let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join(schema::FOLDER));
+    let manifest = folder.join(schema::FILE);
     let written = [(outputs::FOLDER, Some(manifest.as_path())), ("--metrics", arguments.metrics.as_deref())];
     outputs::check(&written, Vec::new)?;
     arguments.metrics.iter().try_for_each(|file| output_file::check(file)).map_err(Diagnostic::of_usage)?;
@@ -95,16 +92,19 @@ pub fn run(arguments: &Arguments) -> Done {
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.effort.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
+    let form = Form { manifest: schema::FILE, is_entry: rollup::is_group, reads_files: true };
+    let mirror = Mirror::open(&folder, scratch.path(), form).map_err(Diagnostic::of_usage)?;
     let choice = arguments.period.choice(&arguments.choosing);
     let request = Request {
         lake: &arguments.lake,
         choice: &choice,
         by: &arguments.by,
         skip_damaged: arguments.skipping.skip_damaged,
-        folder: &folder,
+        folder: mirror.local(),
         scratch: scratch.path(),
     };
     let answer = rollup::roll(&request, &context)?;
+    mirror.publish()?;
     if let Some(path) = &arguments.metrics {
         metrics::write(path, &cancel, |now| metrics::fleet::text(&answer.rollup, now))?;
     }
