@@ -35,10 +35,13 @@ test-sql: ## Lints and tests of `heaplake sql`, attacks that once succeeded (com
 	$(CARGO) test --locked --profile sql $(SQL) --lib --test sql
 	tests/reproducers/run.sh target/sql/heaplake
 
-test-stores: ## Lints and tests of object stores on a server on loopback (needs Python with pip; LONG=1: fifty kills)
+AZURITE = target/azurite/node_modules/.bin/azurite-blob
+
+test-stores: ## Lints and tests of object stores on servers on loopback (needs Python with pip, for Azure npm; LONG=1: fifty kills)
 	python3 scripts/environment.py target/stores tests/stores/requirements.txt
+	test -e $(AZURITE) || ! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix target/azurite azurite@3.35.0
 	$(CARGO) clippy --locked $(STORES) --lib --bins --test stores -- -D warnings
-	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked $(STORES) --lib --test stores -- $(if $(LONG),--include-ignored)
+	if test -e $(AZURITE); then export HEAPLAKE_AZURITE=$(CURDIR)/$(AZURITE); fi; HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked $(STORES) --lib --test stores -- $(if $(LONG),--include-ignored)
 
 test-long: ## All tests in release mode, the long ones too, with many more random cases
 	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace --features heaplake/sql -- --include-ignored

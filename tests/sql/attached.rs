@@ -49,6 +49,9 @@ fn unusable_files_are_refused_in_one_line() {
     assert!(refused(&lake, file("runs.csv", HOSTS), 2).contains("there is already a view runs"));
     assert!(refused(&lake, file("torn.parquet", "PAR1"), 1).contains("torn.parquet"));
     assert!(refused(&lake, file("ragged.csv", "a,b\n1,2\n3\n"), 1).contains("ragged.csv"));
+    assert!(refused(&lake, file("twice.csv", "Host,host\n1,2\n"), 1).contains("twice.csv"));
+    assert!(refused(&lake, file("empty.csv", ""), 1).contains("empty"));
+    assert!(refused(&lake, "s3://bucket/hosts.csv", 1).contains("s3:"));
     let folder = lake.folder().join("folder.csv");
     fs::create_dir(&folder).unwrap();
     assert!(refused(&lake, folder, 1).contains("directory"));
@@ -57,6 +60,19 @@ fn unusable_files_are_refused_in_one_line() {
     let mut command = sql(&lake.path(), &["SELECT 1", "--format", "csv"]);
     diagnostic(command.arg("--attach").arg(&hosts).arg("--out").arg(&hosts), 2);
     assert_eq!(fs::read_to_string(hosts).unwrap(), HOSTS);
+}
+
+#[test]
+fn values_after_the_rows_that_give_the_types_are_kept_or_named() {
+    let lake = fleet();
+    let rows = |late: &str| format!("number,late\n{}{late}\n", "1,\n".repeat(100_001));
+    let late = lake.input("late.csv", rows("2,text").as_bytes());
+    let answer = attached(&lake, "SELECT count(late) AS texts, sum(number) AS sum FROM late", &late);
+    assert_eq!(answer, [json!({"texts": 1, "sum": 100_003})]);
+    let wrong = lake.input("wrong.csv", rows("two,text").as_bytes());
+    let mut command = sql(&lake.path(), &["SELECT sum(number) FROM wrong"]);
+    let (cause, _) = diagnostic(command.arg("--attach").arg(&wrong), 1);
+    assert!(cause.contains("'two'") && cause.contains("line 100002"), "{cause}");
 }
 
 #[test]

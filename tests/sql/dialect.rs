@@ -11,7 +11,11 @@ fn forms() -> Vec<(&'static str, &'static str, Value)> {
         ("`labels['host']`", "SELECT max(labels['host']) FROM runs", json!("web2")),
         ("`map_keys(labels)`", "SELECT count(*) FROM runs WHERE map_keys(labels) = ['host']", json!(3)),
         ("`map_values(labels)`", "SELECT count(*) FROM runs WHERE map_values(labels) = ['web1']", json!(2)),
-        ("`class LIKE 'com.acme.%'`", "SELECT count(*) FROM classes WHERE class LIKE 'com.acme.%'", json!(0)),
+        (
+            "`class LIKE 'com.acme.%'`",
+            "SELECT 'com.acme.Shop' LIKE 'com.acme.%' AND NOT 'com.acm' LIKE 'com.acme.%'",
+            json!(true),
+        ),
         ("`ILIKE`", "SELECT count(DISTINCT class) FROM classes WHERE class ILIKE 'OBJECT'", json!(1)),
         ("`class ~ '^Map'`", "SELECT count(*) > 0 FROM classes WHERE class ~ '^Map'", json!(true)),
         (
@@ -33,13 +37,13 @@ fn forms() -> Vec<(&'static str, &'static str, Value)> {
         ),
         (
             "`captured_at > now() - INTERVAL '7 days'`",
-            "SELECT count(*) FROM runs WHERE captured_at > now() + INTERVAL '7 days'",
-            json!(0),
+            "SELECT now() > now() - INTERVAL '7 days' AND NOT now() > now() + INTERVAL '7 days'",
+            json!(true),
         ),
         (
             "`date_trunc('day', captured_at)`",
-            "SELECT count(*) FROM runs WHERE date_trunc('day', captured_at) > captured_at",
-            json!(0),
+            "SELECT date_trunc('day', TIMESTAMP '2026-11-29T13:00:00Z') = TIMESTAMP '2026-11-29T00:00:00Z'",
+            json!(true),
         ),
         (
             "`TIMESTAMP '2026-11-29T00:00:00Z'`",

@@ -36,10 +36,27 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Objects below a prefix, by path.
-fn objects(world: &World, prefix: &str) -> BTreeMap<String, Vec<u8>> {
+/// The files of a comparison or rollup below a prefix, as a local folder would have them, and the other objects there.
+fn objects(world: &World, prefix: &str, manifest: &str) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
     let keys = world.server.keys(prefix);
-    keys.iter().map(|key| (key[prefix.len()..].to_owned(), world.server.get(key))).collect()
+    let mut folder = String::new();
+    let (mut found, mut others) = (BTreeMap::new(), Vec::new());
+    if keys.contains(&format!("{prefix}{manifest}")) {
+        let text = String::from_utf8(world.server.get(&format!("{prefix}{manifest}"))).unwrap();
+        let named: Value = serde_json::from_str(&text).unwrap();
+        folder = named["folder"].as_str().unwrap().to_owned();
+        found.insert(manifest.to_owned(), text.replacen(&format!("  \"folder\": \"{folder}\",\n"), "", 1).into_bytes());
+        folder += "/";
+    }
+    for key in keys {
+        match key[prefix.len()..].strip_prefix(&folder).filter(|_| !folder.is_empty()) {
+            Some("heaplake-attempt.json") => {}
+            Some(file) => drop(found.insert(file.to_owned(), world.server.get(&key))),
+            None if key[prefix.len()..] == *manifest => {}
+            None => others.push(key[prefix.len()..].to_owned()),
+        }
+    }
+    (found, others)
 }
 
 fn rollup(world: &World, out: &str) -> Command {
@@ -59,12 +76,13 @@ fn local_rollup(world: &World) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_rollup_in_a_store_has_the_bytes_of_a_local_one() {
     let world = world();
-    world.server.put("fleet/users.csv", b"a,b");
-    world.server.put("fleet/group-0123456789abcdef/users.csv", b"a,b");
+    let foreign = ["group-0123456789abcdef/users.csv", "tables-0123456789abcdef/rollup_classes.parquet", "users.csv"];
+    foreign.iter().for_each(|key| world.server.put(&format!("fleet/{key}"), b"a,b"));
     let roll = |what: &str| {
-        assert!(rollup(&world, &world.url("fleet")).status().unwrap().success(), "{what}");
-        let mut there = objects(&world, "fleet/");
-        assert!(there.remove("users.csv").is_some() && there.remove("group-0123456789abcdef/users.csv").is_some());
+        // A slash at the end changes nothing.
+        assert!(rollup(&world, &world.url("fleet/")).status().unwrap().success(), "{what}");
+        let (there, others) = objects(&world, "fleet/", "rollup.json");
+        assert_eq!(others, foreign, "{what}");
         assert!(there == local_rollup(&world), "{what}: {:?}", there.keys());
         there
     };
@@ -85,26 +103,31 @@ fn the_rollup_of_a_lake_lies_in_the_lake() {
     let world = world();
     world.heaplake().args(["fleet", "rollup", &world.url("lake"), "--quiet"]).assert().success();
     assert!(world.server.keys("lake/fleet/").iter().any(|key| key.ends_with("/rollup.json")));
+    world.server.put("lake/fleet/users.csv", b"a,b");
     let verified = world.json(&["lake", "verify", &world.url("lake")], 0);
-    assert_eq!(verified["foreign"].as_array().map(Vec::len), Some(0), "{verified}");
+    assert_eq!(verified["foreign"], serde_json::json!([world.url("lake/fleet/users.csv")]), "{verified}");
     assert_eq!(world.json(&["ls", &world.url("lake")], 0)["runs"].as_array().unwrap().len(), 2);
+}
+
+fn diff(world: &World, base: &str, target: &str, out: &str) -> assert_cmd::Command {
+    let mut command = world.heaplake();
+    command.args(["diff", base, target, "--lake", &world.url("lake"), "--quiet", "--out", out]);
+    command
 }
 
 #[test]
 fn a_comparison_in_a_store_replaces_only_its_own() {
     let world = world();
-    let lake = world.url("lake");
-    let diff = |base: &str, target: &str, out: &str| {
-        let mut command = world.heaplake();
-        command.args(["diff", base, target, "--lake", &lake, "--quiet", "--out", out]);
-        command
-    };
     let url = world.url("diffs/2.4.1");
-    diff("release=1", "release=2", &url).assert().success();
     let folder = tempfile::tempdir().unwrap();
     let local = folder.path().to_str().unwrap();
-    diff("release=1", "release=2", local).assert().success();
-    assert!(objects(&world, "diffs/2.4.1/") == files(folder.path()));
+    for (base, target) in [("release=1", "release=2"), ("release=2", "release=1")] {
+        diff(&world, base, target, &url).assert().success();
+        diff(&world, base, target, local).assert().success();
+        let (there, others) = objects(&world, "diffs/2.4.1/", "diff.json");
+        assert!(there == files(folder.path()), "{:?}", there.keys());
+        assert!(others.is_empty(), "{others:?}");
+    }
     if cfg!(feature = "sql") {
         let statement = "SELECT count(*) AS rows FROM diff_classes_wide";
         let count = |lake: &str| {
@@ -114,48 +137,50 @@ fn a_comparison_in_a_store_replaces_only_its_own() {
         };
         assert_eq!((count(&url), count(&url) > 0), (count(local), true));
     }
-    world.server.put("diffs/2.4.1/users.csv", b"a,b");
-    diff("release=2", "release=1", &url).assert().success();
-    diff("release=2", "release=1", local).assert().success();
-    let mut there = objects(&world, "diffs/2.4.1/");
-    assert!(there.remove("users.csv").is_some());
-    assert!(there == files(folder.path()), "{:?}", there.keys());
-    // Foreign objects with the names of the comparison stay.
-    for name in ["diff_classes.parquet", "diff.json"] {
-        world.server.put(&format!("other/{name}"), b"[1]");
-        let (cause, _) = diagnostic(&mut diff("release=1", "release=2", &world.url("other")), 2);
-        assert!(cause.contains(name), "{cause}");
-        assert_eq!(world.server.keys("other/"), [format!("other/{name}")]);
-        world.server.delete(&format!("other/{name}"));
+    // A manifest of others stays.
+    for content in ["[1]", "{}", "{\"heaplake_version\": \"1\", \"schema"] {
+        world.server.put("other/diff.json", content.as_bytes());
+        let (cause, _) = diagnostic(&mut diff(&world, "release=1", "release=2", &world.url("other")), 2);
+        assert!(cause.contains(&world.url("other/diff.json")), "{cause}");
+        assert_eq!(world.server.get("other/diff.json"), content.as_bytes());
     }
+    let (cause, _) = diagnostic(&mut diff(&world, "release=1", "release=2", &world.url("")), 2);
+    assert!(cause.contains("whole bucket"), "{cause}");
 }
 
+/// Another process writes its comparison just before this one puts its manifest: this one fails, and the other one's files
+/// stay.
 #[test]
 fn of_two_that_write_to_one_place_the_last_fails() {
     let world = world();
-    let url = world.url("fleet");
-    assert!(rollup(&world, &url).status().unwrap().success());
-    analyze(&world, OTHER, "1", "three");
-    // Another command replaces the manifest just before this one does.
-    let port = world.server.port;
-    let mut is_first = true;
-    world.proxy.rule(move |asked| {
-        if asked.method == "PUT" && asked.path.contains("rollup.json") && is_first {
-            is_first = false;
-            crate::server::overwrite(port, "fleet/rollup.json", b"{}");
-        }
-        Act::Pass
-    });
-    let mut command = world.heaplake();
-    command.args(["fleet", "rollup", &world.url("lake"), "--quiet", "--out", &url]);
-    let (cause, advice) = diagnostic(&mut command, 1);
-    assert!(cause.contains("another command wrote there meanwhile") && advice.contains("again"), "{cause} {advice}");
+    let url = world.url("diff");
+    for has_one in [false, true] {
+        let mut other = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        other.args(["diff", "release=1", "release=2", "--lake", &world.url("lake"), "--quiet", "--out", &url]);
+        // Not through the proxy, which waits.
+        other.envs(world.environment()).env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", world.server.port));
+        let mut is_first = true;
+        world.proxy.rule(move |asked| {
+            if asked.method == "PUT" && asked.path.contains("diff.json") && is_first {
+                is_first = false;
+                assert!(other.status().unwrap().success());
+            }
+            Act::Pass
+        });
+        let (cause, _) = diagnostic(&mut diff(&world, "release=2", "release=1", &url), 1);
+        world.proxy.rule(|_| Act::Pass);
+        assert!(cause.contains("another command wrote there meanwhile"), "has one {has_one}: {cause}");
+        let folder = tempfile::tempdir().unwrap();
+        diff(&world, "release=1", "release=2", folder.path().to_str().unwrap()).assert().success();
+        let (there, others) = objects(&world, "diff/", "diff.json");
+        assert!(there == files(folder.path()) && others.is_empty(), "{:?} {others:?}", there.keys());
+    }
 }
 
-/// Kills rollups `times` times, at varying requests that write: the manifest names whole groups or is the earlier one,
-/// and the next rollup has the bytes of a local one.
+/// Kills rollups `times` times, at varying requests that write: the manifest names whole groups, or is the earlier one or
+/// absent, and the next rollup has the bytes of a local one.
 fn killed_rollups(times: u64) {
-    let world = world();
+    let mut world = world();
     let writes = |asked: &Asked| asked.method != "GET" && asked.method != "HEAD";
     let url = world.url("fleet");
     let mut killed = 0;
@@ -164,7 +189,7 @@ fn killed_rollups(times: u64) {
         let release = (time % 2 + 1).to_string();
         analyze(&world, [SMALL, OTHER][(time / 2 % 2) as usize], &release, &format!("run{time}"));
         killed += u64::from(killed_at(&world, time * 5 % 23, writes, || rollup(&world, &url).spawn().unwrap()));
-        let there = objects(&world, "fleet/");
+        let (there, _) = objects(&world, "fleet/", "rollup.json");
         if let Some(manifest) = there.get("rollup.json") {
             let manifest: Value = serde_json::from_slice(manifest).unwrap();
             for group in manifest["groups"].as_array().unwrap() {
@@ -176,12 +201,21 @@ fn killed_rollups(times: u64) {
             }
         }
         assert!(rollup(&world, &url).status().unwrap().success());
-        assert!(objects(&world, "fleet/") == local_rollup(&world), "kill {time}");
+        let (there, _) = objects(&world, "fleet/", "rollup.json");
+        assert!(there == local_rollup(&world), "kill {time}");
         // The next time the runs are those of the beginning.
         let run = format!("run{time}");
         world.heaplake().args(["lake", "drop", &world.url("lake"), &run, "--yes", "--quiet"]).assert().success();
     }
     assert!(killed > times / 2, "{killed} of {times}");
+    // What killed ones left goes once it is old.
+    let (_, left) = objects(&world, "fleet/", "rollup.json");
+    assert!(!left.is_empty(), "a kill left nothing");
+    world.server.age();
+    analyze(&world, OTHER, "1", "last");
+    assert!(rollup(&world, &url).status().unwrap().success());
+    let (_, left) = objects(&world, "fleet/", "rollup.json");
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

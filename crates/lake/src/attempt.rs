@@ -50,8 +50,13 @@ impl Owned {
     /// Creates the set of a run's objects from its place, the folder of its tables and their names.
     pub(crate) fn new(place: &Path, folder: Option<&str>, files: impl IntoIterator<Item = String>) -> Self {
         let (place, folder) = (place.to_string_lossy().into_owned(), folder.map(str::to_owned));
-        let files = files.into_iter().filter(|file| is_name(file) && file != run::FILE && file != MARK).collect();
+        let files = files.into_iter().filter(|file| is_file(file) && file != run::FILE && file != MARK).collect();
         Self { place, folder, files }
+    }
+
+    /// Names of the files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
     }
 
     /// Reads the mark of an attempt; `None` if there is none, or a foreign one.
@@ -120,6 +125,11 @@ pub(crate) fn is_folder(name: &str) -> bool {
     name.starts_with(run::TABLES) && is_name(name)
 }
 
+/// True if a text is the path of a file in the folder of an attempt or in a folder there.
+fn is_file(path: &str) -> bool {
+    path.split('/').count() <= 2 && path.split('/').all(is_name)
+}
+
 /// True if a text is a valid file name: content read from a store is untrusted.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\']) && !name.contains(char::is_control)
@@ -132,14 +142,14 @@ mod tests {
     #[test]
     fn a_mark_holds_where_it_was_written_alone() {
         let (lake, run) = ("s3://b/lake".to_owned(), "release=r/snapshot=n".to_owned());
-        let files = ["a.parquet", "../x", "run.json", "sub/b", ".."].map(str::to_owned).to_vec();
+        let files = ["a.parquet", "../x", "run.json", "sub/b", "a/b/c", "/d", ".."].map(str::to_owned).to_vec();
         let (heaplake_version, attempt) = ("1".to_owned(), "tables-1f".to_owned());
         let mark = Mark { heaplake_attempt: FORMAT, heaplake_version, lake, run, attempt, files };
         let unsealed = serde_json::to_string_pretty(&mark).unwrap();
         let (text, _) = seal::sealed(&unsealed);
         let of = |place: &str, folder: &str, text: &str| Owned::of_mark(Path::new(place), folder, text.as_bytes());
         let place = "s3://b/lake/release=r/snapshot=n";
-        assert_eq!(of(place, "tables-1f", &text).unwrap().files, ["a.parquet"]);
+        assert_eq!(of(place, "tables-1f", &text).unwrap().files, ["a.parquet", "sub/b"]);
         for (place, folder, text) in [
             ("s3://b/other/release=r/snapshot=n", "tables-1f", &text),
             ("s3://b/lake/release=r/snapshot=m", "tables-1f", &text),

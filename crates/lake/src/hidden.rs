@@ -79,7 +79,7 @@ pub fn sweep(folder: &Path, prefix: &str) {
         if !is_hidden(&entry.file_name().to_string_lossy(), prefix) {
             continue;
         }
-        // Locked until it is gone: else its creator, which locks it only after it exists, could begin to use it.
+        // Hold the lock until the folder is gone; otherwise its creator could lock and use it.
         if let Ok(Some(_locked)) = locked(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }

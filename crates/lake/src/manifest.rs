@@ -8,7 +8,7 @@
 //! names that heaplake gives. A foreign manifest is never replaced.
 
 use heaplake_kit::{StageError, fs};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::symlink_metadata;
 use std::io;
@@ -50,7 +50,7 @@ struct Group {
     folder: String,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Serialize)]
 struct Pending {
     names: BTreeSet<String>,
 }
@@ -94,23 +94,18 @@ impl Manifest {
         Ok(())
     }
 
-    /// Content of the list of entries about to be added and removed.
-    pub(crate) fn pending(&self, new: &BTreeSet<String>) -> Vec<u8> {
-        let names: BTreeSet<&String> = self.owned.union(new).collect();
-        serde_json::json!({ "names": names }).to_string().into_bytes()
-    }
-
     /// Records added and removed entries, through a hidden folder inside this one; returns the entries to remove.
     pub fn begin(&self, new: &BTreeSet<String>, hidden: &Path) -> Result<Vec<String>, StageError> {
         let path = self.folder.join(PENDING);
-        let write = || {
+        let pending = Pending { names: self.owned.union(new).cloned().collect() };
+        let written = serde_json::to_vec(&pending).map_err(io::Error::from).and_then(|text| {
             let passing = hidden.join(PENDING);
-            fs::write(&passing, self.pending(new))?;
+            fs::write(&passing, text)?;
             fs::sync(&passing)?;
             fs::rename(&passing, &path)?;
             fs::sync(&self.folder)
-        };
-        write().map_err(|error| StageError::io(&path, "write", error))?;
+        });
+        written.map_err(|error| StageError::io(&path, "write", error))?;
         Ok(self.owned.difference(new).cloned().collect())
     }
 

@@ -1,21 +1,30 @@
-//! The folder of a comparison, a trend or a rollup in an object store: made as a local copy, then uploaded.
+//! A comparison, a trend or a rollup in an object store: made as a local copy, then uploaded.
 //!
-//! A store renames nothing, so a reader could meet files of two versions. Files with new names are uploaded before the
-//! manifest, which is put on the condition that it is the one that the work began with. If a file is replaced under its
-//! name, the manifest is removed before that: a reader finds the old files, none, or the new ones. As in a folder
-//! ([`Manifest`]), a second object lists the names about to be written, so that a later command can remove what a killed
-//! one left; nothing else there is replaced or removed.
+//! ```text
+//! s3://BUCKET/KEY/rollup.json
+//!                 tables-<attempt>/heaplake-attempt.json
+//!                                  group-…/rollup_classes.parquet
+//! ```
 //!
-//! Of two commands that write to one place at a time, the one that ends last fails.
+//! As with runs ([`remote`]), each upload has a folder of its own, with a mark that lists its files, and the manifest,
+//! which names the folder, is put last: on the condition that it is the one that the command began with. So readers find
+//! the old files or the new ones, and of concurrent commands the last one to put its manifest fails. Then the files of
+//! the old mark are removed. A killed command leaves a folder that no manifest names; a later command removes it once it
+//! is old. Nothing else there is replaced or removed.
 
-use crate::manifest::{Manifest, PENDING};
+use crate::attempt::{MARK, Owned, is_folder};
+use crate::remote::{self, OLD};
 use heaplake_kit::storage::{self, Level, Object, Only, Readahead, Store};
 use heaplake_kit::{StageError, fs};
-use std::collections::{BTreeMap, BTreeSet};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::symlink_metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Files that are fetched together: their number, and their bytes.
+const TOGETHER: (usize, u64) = (64, 8 << 20);
 
 /// A folder that a command writes.
 #[derive(Debug)]
@@ -25,61 +34,53 @@ pub struct Mirror {
     remote: Option<Remote>,
 }
 
-/// How a folder in a store is used.
-#[derive(Clone, Copy, Debug)]
-pub struct Form {
-    /// Name of the manifest.
-    pub manifest: &'static str,
-    /// Accepts the names of other entries: files, or folders with files.
-    pub is_entry: fn(&str) -> bool,
-    /// Whether the work needs the files that are there.
-    pub reads_files: bool,
-}
-
 #[derive(Debug)]
 struct Remote {
-    url: PathBuf,
-    form: Form,
-    /// The manifest there, with its tag.
-    before: Option<(String, Vec<u8>)>,
-    /// Objects there, by path below the URL.
-    there: BTreeMap<String, Object>,
-    /// Inode of the copy of each that was copied: a file that the work replaces has another one.
+    place: PathBuf,
+    /// Name of the manifest.
+    manifest: &'static str,
+    before: Option<Before>,
+    /// Inode of the copy of each file that was copied: a file that the work replaces has another one.
     copied: BTreeMap<String, u64>,
-    /// The entries there that heaplake wrote.
-    owned: Manifest,
+}
+
+/// The manifest in the store.
+#[derive(Debug)]
+struct Before {
+    tag: String,
+    text: Vec<u8>,
+    folder: Option<String>,
+}
+
+/// What a manifest of heaplake in a store has.
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(rename = "heaplake_version")]
+    _heaplake_version: String,
+    #[serde(rename = "schema_version")]
+    _schema_version: u32,
+    #[serde(default)]
+    folder: Option<String>,
 }
 
 impl Mirror {
-    /// Opens a folder. One in a store is copied to `scratch`: its manifest, and the files that the work needs.
+    /// Opens a folder. Of one in a store, a copy is made in `scratch`, with the files there if the work reads them.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] if something foreign has the name of the manifest.
-    pub fn open(folder: &Path, scratch: &Path, form: Form) -> Result<Self, StageError> {
+    /// [`StageError::Unusable`] for a whole bucket, or if something foreign has the name of the manifest.
+    pub fn open(folder: &Path, scratch: &Path, manifest: &'static str, reads_files: bool) -> Result<Self, StageError> {
         let Some(url) = storage::url(folder) else { return Ok(Self { local: folder.to_owned(), remote: None }) };
+        let place = PathBuf::from(url.trim_end_matches('/'));
+        if url.split_once("://").is_none_or(|(_, rest)| !rest.trim_end_matches('/').contains('/')) {
+            let problem = "this is a whole bucket";
+            return Err(StageError::unusable(folder, problem, "name a place in it, as in s3://bucket/diffs/2.4.1"));
+        }
         let local = scratch.join("mirror");
         fs::create_dir_all(&local).map_err(|error| StageError::io(&local, "create", error))?;
-        let failed = |error| StageError::io(folder, "read", error);
-        let store = storage::store().map_err(failed)?;
-        let Level { objects, .. } = store.list(url).map_err(failed)?;
-        let within = |object: &Object| Some(object.url.strip_prefix(url)?.strip_prefix('/')?.to_owned());
-        let there: BTreeMap<String, Object> =
-            objects.into_iter().filter_map(|object| Some((within(&object)?, object))).collect();
-        for name in [form.manifest, PENDING] {
-            there.get(name).map_or(Ok(0), |object| copy(object, &local.join(name)))?;
-        }
-        let before = match there.get(form.manifest) {
-            Some(object) => {
-                let text = fs::read(local.join(form.manifest)).map_err(failed)?;
-                Some((object.tag.clone().unwrap_or_default(), text))
-            }
-            None => None,
-        };
-        let owned = Manifest::read(&local, form.manifest, form.is_entry)?;
-        let mut remote = Remote { url: folder.to_owned(), form, before, there, copied: BTreeMap::new(), owned };
-        if form.reads_files {
-            let copied = |(name, object): (&str, &Object)| Ok((name.to_owned(), copy(object, &local.join(name))?));
-            remote.copied = remote.owned_files().map(copied).collect::<Result<_, StageError>>()?;
+        let before = Before::read(&place.join(manifest))?;
+        let mut remote = Remote { place, manifest, before, copied: BTreeMap::new() };
+        if reads_files {
+            remote.copy(&local)?;
         }
         Ok(Self { local, remote: Some(remote) })
     }
@@ -89,109 +90,204 @@ impl Mirror {
         &self.local
     }
 
-    /// Uploads the copy, when the work in it is complete. Unchanged files are not uploaded again.
+    /// Uploads the copy, when the work in it is complete. If nothing changed, nothing is written.
     ///
     /// # Errors
-    /// [`StageError::Unusable`] if something foreign is in the way: then nothing is changed. [`StageError::Refused`] if
-    /// another command wrote there meanwhile.
+    /// [`StageError::Refused`] if another command wrote there meanwhile; its files stay.
     pub fn publish(self) -> Result<(), StageError> {
         let Self { local, remote } = self;
-        let Some(remote) = remote else { return Ok(()) };
-        let store = storage::store().map_err(|error| StageError::io(&remote.url, "write", error))?;
-        remote.publish(&local, store)
+        remote.map_or(Ok(()), |remote| remote.publish(&local))
+    }
+}
+
+/// Folder of the tables of a comparison, trend or rollup with this manifest: in a store, the one that it names.
+pub fn tables(folder: &Path, manifest: &str) -> Result<PathBuf, StageError> {
+    if !storage::is_url(folder) {
+        return Ok(folder.to_owned());
+    }
+    let before = Before::read(&folder.join(manifest))?;
+    Ok(before.and_then(|before| before.folder).map_or_else(|| folder.to_owned(), |tables| folder.join(tables)))
+}
+
+impl Before {
+    /// Reads a manifest; `None` if there is none.
+    fn read(path: &Path) -> Result<Option<Self>, StageError> {
+        let foreign = || {
+            let advice = "move it away, or name another place with --out";
+            StageError::unusable(path, "heaplake did not write this, so it is not replaced", advice)
+        };
+        let read = storage::store().and_then(|store| store.read(&path.to_string_lossy(), fs::LIST_BYTES));
+        let (object, text) = match read {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if fs::TooLong::is(&error) => return Err(foreign()),
+            Err(error) => return Err(StageError::io(path, "read", error)),
+        };
+        let Ok(listing) = serde_json::from_slice::<Listing>(&text) else { return Err(foreign()) };
+        let folder = listing.folder.filter(|folder| is_folder(folder));
+        Ok(Some(Self { tag: object.tag.unwrap_or_default(), text: text.into(), folder }))
     }
 }
 
 impl Remote {
-    /// Files of heaplake there, besides the manifest.
-    fn owned_files(&self) -> impl Iterator<Item = (&str, &Object)> {
-        self.there.iter().map(|(name, object)| (name.as_str(), object)).filter(|(name, _)| self.owned.owns(entry(name)))
+    /// Copies the manifest and the files that it names.
+    fn copy(&mut self, local: &Path) -> Result<(), StageError> {
+        let Some(Before { text, folder: Some(folder), .. }) = &self.before else { return Ok(()) };
+        let path = local.join(self.manifest);
+        let text = with_folder(text, Some(folder), None);
+        fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))?;
+        let from = self.place.join(folder);
+        let url = from.to_string_lossy().into_owned();
+        let failed = |error| StageError::io(&from, "read", error);
+        let store = storage::store().map_err(failed)?;
+        let owned = Owned::marked(&self.place, folder).map_err(failed)?;
+        let names: Vec<&str> = owned.iter().flat_map(Owned::files).collect();
+        let of_mark = |object: Object| {
+            let name = object.url.strip_prefix(&url)?.strip_prefix('/')?.to_owned();
+            names.contains(&&*name).then_some((name, object))
+        };
+        let objects: Vec<(String, Object)> =
+            store.list(&url).map_err(failed)?.objects.into_iter().filter_map(of_mark).collect();
+        let mut left = &objects[..];
+        while !left.is_empty() {
+            let mut bytes = 0;
+            let fits = |(_, object): &&(String, Object)| {
+                bytes += object.bytes;
+                bytes <= TOGETHER.1
+            };
+            let count = left.iter().take(TOGETHER.0).take_while(fits).count().max(1);
+            let (now, later) = left.split_at(count);
+            self.fetch(now, local, store)?;
+            left = later;
+        }
+        Ok(())
     }
 
-    fn publish(&self, local: &Path, store: &dyn Store) -> Result<(), StageError> {
-        let url = |name: &str| self.url.join(name).to_string_lossy().into_owned();
-        let failed = |error| StageError::io(&self.url, "write", error);
-        let manifest = local.join(self.form.manifest);
-        let text = fs::read(&manifest).map_err(|error| StageError::io(&manifest, "read", error))?;
-        let new = files(local, self.form)?;
-        self.refuse_others(&new)?;
-        let entries: BTreeSet<String> = new.keys().map(|name| entry(name).to_owned()).collect();
-        let changed: Vec<&String> =
-            new.iter().filter(|(name, inode)| self.copied.get(*name) != Some(inode)).map(|(name, _)| name).collect();
-        let is_same = self.before.as_ref().is_some_and(|(_, before)| *before == text) && changed.is_empty();
-        if is_same && !self.there.contains_key(PENDING) {
+    /// Copies a few files: one of any length, or some short ones.
+    fn fetch(&mut self, files: &[(String, Object)], local: &Path, store: &dyn Store) -> Result<(), StageError> {
+        for (name, _) in files {
+            let folder = local.join(name).parent().map(Path::to_owned).unwrap_or_default();
+            fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
+        }
+        if let [(name, object)] = files {
+            let to = local.join(name);
+            let copied = fs::File::create(&to).and_then(|mut to| match object.bytes {
+                0 => Ok(0),
+                _ => io::copy(&mut Readahead::new(object.clone()), &mut to),
+            });
+            copied.map_err(|error| StageError::io(Path::new(&object.url), "copy", error))?;
+        } else {
+            let urls: Vec<String> = files.iter().map(|(_, object)| object.url.clone()).collect();
+            for ((name, object), read) in files.iter().zip(store.read_all(&urls, TOGETHER.1)) {
+                let copied = read.and_then(|(_, content)| fs::write(local.join(name), content));
+                copied.map_err(|error| StageError::io(Path::new(&object.url), "copy", error))?;
+            }
+        }
+        for (name, _) in files {
+            self.copied.insert(name.clone(), inode(&local.join(name))?);
+        }
+        Ok(())
+    }
+
+    fn publish(self, local: &Path) -> Result<(), StageError> {
+        let failed = |error| StageError::io(&self.place, "write", error);
+        let store = storage::store().map_err(failed)?;
+        let path = local.join(self.manifest);
+        let text = fs::read_at_most(&path, fs::LIST_BYTES).map_err(|error| StageError::io(&path, "read", error))?;
+        let files = files(local, self.manifest)?;
+        if self.is_unchanged(&text, &files) {
             return Ok(());
         }
-        store.put(&url(PENDING), self.owned.pending(&entries).into(), Only::Always).map_err(failed)?;
-        let replaces = changed.iter().any(|name| self.there.contains_key(*name));
-        let only = match &self.before {
-            Some((tag, _)) if !replaces => Only::IfStill(tag.clone()),
-            Some((tag, _)) => {
-                self.remove_manifest(tag, store)?;
-                Only::IfNone
-            }
-            None => Only::IfNone,
-        };
-        let uploads: Vec<(PathBuf, String)> = changed.iter().map(|name| (local.join(name), url(name))).collect();
-        store.upload(&uploads).map_err(failed)?;
-        match store.put(&url(self.form.manifest), text.into(), only) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.changed()),
-            done => done.map_err(failed)?,
-        };
-        let stale = self.owned_files().map(|(name, _)| name).filter(|name| !new.contains_key(*name));
-        store.remove(stale.chain([PENDING]).map(url).collect()).map_err(failed)
-    }
-
-    /// Removes the manifest if it has this tag.
-    fn remove_manifest(&self, tag: &str, store: &dyn Store) -> Result<(), StageError> {
-        let path = self.url.join(self.form.manifest);
-        let url = path.to_string_lossy().into_owned();
-        let about = store.about(&url).map_err(|error| StageError::io(&path, "examine", error))?;
-        if about.tag.as_deref() != Some(tag) {
-            return Err(self.changed());
+        let attempt = remote::attempt(local);
+        let owned = Owned::new(&self.place, Some(&attempt), files.keys().cloned());
+        owned.mark()?;
+        let done = self.upload(local, &files, (&text, &attempt), store);
+        if done.is_err() {
+            let _ = owned.remove(false);
+            return done;
         }
-        store.remove(vec![url]).map_err(|error| StageError::io(&path, "remove", error))
+        if let Some(before) = self.before.as_ref().and_then(|before| before.folder.as_deref())
+            && let Ok(Some(owned)) = Owned::marked(&self.place, before)
+        {
+            let _ = owned.remove(false);
+        }
+        self.sweep(&attempt, store);
+        Ok(())
     }
 
-    /// Refuses to replace objects that heaplake did not write, or to write beside them in the folder of an entry.
-    fn refuse_others(&self, new: &BTreeMap<String, u64>) -> Result<(), StageError> {
-        let entries: BTreeSet<&str> = new.keys().map(|name| entry(name)).collect();
-        let is_foreign = |name: &&String| entries.contains(entry(name)) && !self.owned.owns(entry(name));
-        match self.there.keys().find(is_foreign) {
-            None => Ok(()),
-            Some(name) => {
-                let problem = "heaplake did not write this, so it is not replaced";
-                let advice = "move it away, or name another place with --out";
-                Err(StageError::unusable(&self.url.join(name), problem, advice))
+    /// Whether the store has these files and this manifest.
+    fn is_unchanged(&self, text: &[u8], files: &BTreeMap<String, u64>) -> bool {
+        let same = |before: &Before| with_folder(&before.text, before.folder.as_deref(), None) == text;
+        self.before.as_ref().is_some_and(same) && *files == self.copied
+    }
+
+    /// Uploads the files to the folder of an attempt, then the manifest that names it.
+    fn upload(
+        &self,
+        local: &Path,
+        files: &BTreeMap<String, u64>,
+        (text, attempt): (&[u8], &str),
+        store: &dyn Store,
+    ) -> Result<(), StageError> {
+        let to = self.place.join(attempt);
+        let url = |name: &String| to.join(name).to_string_lossy().into_owned();
+        let uploads: Vec<(PathBuf, String)> = files.keys().map(|name| (local.join(name), url(name))).collect();
+        store.upload(&uploads).map_err(|error| StageError::io(&to, "write", error))?;
+        let path = self.place.join(self.manifest);
+        let only = self.before.as_ref().map_or(Only::IfNone, |before| Only::IfStill(before.tag.clone()));
+        let text = with_folder(text, None, Some(attempt));
+        match store.put(&path.to_string_lossy(), text.into(), only) {
+            Ok(_) => Ok(()),
+            // With If-Match, some stores say that there is none any more.
+            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
+                Err(StageError::Refused {
+                    problem: format!("{}: another command wrote there meanwhile", self.place.display()),
+                    advice: "run the same command again".to_owned(),
+                })
             }
+            Err(error) => Err(StageError::io(&path, "write", error)),
         }
     }
 
-    fn changed(&self) -> StageError {
-        StageError::Refused {
-            problem: format!("{}: another command wrote there meanwhile", self.url.display()),
-            advice: "run the same command again".to_owned(),
+    /// Removes old uploads of killed commands. Failures are ignored.
+    fn sweep(&self, current: &str, store: &dyn Store) {
+        let url = |folder: &str| self.place.join(folder).to_string_lossy().into_owned();
+        let Ok(Level { folders, .. }) = store.level(&self.place.to_string_lossy()) else { return };
+        for folder in folders.iter().filter(|folder| is_folder(folder) && *folder != current) {
+            let Ok(Level { objects, answered: Some(now), .. }) = store.list(&url(folder)) else { continue };
+            let newest = objects.iter().map(|object| object.changed).max();
+            let is_old = newest.is_some_and(|last| now.duration_since(last).is_ok_and(|age| age > OLD));
+            if let Some(owned) = is_old.then(|| Owned::marked(&self.place, folder).ok().flatten()).flatten() {
+                let _ = owned.remove(false);
+            }
         }
     }
 }
 
-/// The entry of the folder that a file belongs to.
-fn entry(name: &str) -> &str {
-    name.split_once('/').map_or(name, |(folder, _)| folder)
+/// The text of a manifest without the member for this folder, and with one for another.
+fn with_folder(text: &[u8], without: Option<&str>, with: Option<&str>) -> Vec<u8> {
+    let member = |folder: &str| format!("{{\n  \"folder\": \"{folder}\",\n").into_bytes();
+    let open: &[u8] = b"{\n";
+    let rest = match without.map(member) {
+        Some(member) => text.strip_prefix(&member[..]),
+        None => text.strip_prefix(open),
+    };
+    let begin = with.map_or_else(|| open.to_vec(), member);
+    rest.map_or_else(|| text.to_vec(), |rest| [&begin, rest].concat())
 }
 
-/// Files of the folders and files that are entries, by path, with their inodes; without the manifest.
-fn files(local: &Path, form: Form) -> Result<BTreeMap<String, u64>, StageError> {
+/// Files of a folder and of the folders in it, by path, with their inodes; without hidden ones and the manifest.
+fn files(local: &Path, manifest: &str) -> Result<BTreeMap<String, u64>, StageError> {
     let mut found = BTreeMap::new();
     let list = |folder: &Path| storage::entries(folder).map_err(|error| StageError::io(folder, "read", error));
-    for top in list(local)?.into_iter().filter(|top| (form.is_entry)(&top.name)) {
-        if !top.is_folder {
-            let inode = inode(&local.join(&top.name))?;
-            found.insert(top.name, inode);
-            continue;
-        }
-        for file in list(&local.join(&top.name))? {
-            let name = format!("{}/{}", top.name, file.name);
+    for top in list(local)?.into_iter().filter(|top| !top.name.starts_with('.') && top.name != manifest) {
+        let names = match top.is_folder {
+            true => {
+                list(&local.join(&top.name))?.into_iter().map(|file| format!("{}/{}", top.name, file.name)).collect()
+            }
+            false => vec![top.name],
+        };
+        for name in names {
             let inode = inode(&local.join(&name))?;
             found.insert(name, inode);
         }
@@ -203,16 +299,26 @@ fn inode(path: &Path) -> Result<u64, StageError> {
     symlink_metadata(path).map(|there| there.ino()).map_err(|error| StageError::io(path, "examine", error))
 }
 
-/// Copies an object to a file; returns its inode.
-fn copy(from: &Object, to: &Path) -> Result<u64, StageError> {
-    let copied = || {
-        to.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let mut file = fs::File::create(to)?;
-        match from.bytes {
-            0 => Ok(0),
-            _ => io::copy(&mut Readahead::new(from.clone()), &mut file),
-        }
-    };
-    copied().map_err(|error| StageError::io(Path::new(&from.url), "copy", error))?;
-    inode(to)
+/// Whether an object belongs to a rollup, by its path in the folder of the rollup.
+pub(crate) fn has(within: &[&str], manifest: &str) -> bool {
+    match within {
+        [file] => *file == manifest,
+        [folder, MARK] => is_folder(folder),
+        [folder, .., file] => is_folder(folder) && file.ends_with(".parquet"),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_names_its_folder() {
+        let text = b"{\n  \"a\": 1\n}";
+        let named = with_folder(text, None, Some("tables-1f"));
+        assert_eq!(named, b"{\n  \"folder\": \"tables-1f\",\n  \"a\": 1\n}");
+        assert_eq!(with_folder(&named, Some("tables-1f"), None), text);
+        assert_eq!(serde_json::from_slice::<serde_json::Value>(&named).unwrap()["folder"], "tables-1f");
+    }
 }

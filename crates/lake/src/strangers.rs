@@ -5,6 +5,7 @@
 
 use crate::attempt::{MARK, is_folder};
 use crate::catalogue;
+use crate::mirror;
 use crate::run_files::PAGE;
 use crate::stored::{self, Layout};
 use heaplake_kit::fs;
@@ -56,8 +57,6 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
     let lake = lake.trim_end_matches('/');
     // The lake, also when called for a release.
     let base = lake.rsplit_once('/').filter(|(_, last)| last.starts_with("release=")).map_or(lake, |(base, _)| base);
-    let rollup = format!("{base}/{}/{}", rollup::FOLDER, rollup::FILE);
-    let has_rollup = level.objects.iter().any(|object| object.url == rollup);
     let (mut foreign, mut left) = (level.foreign, BTreeMap::<PathBuf, bool>::new());
     for object in level.objects {
         let within = object.url.strip_prefix(base).unwrap_or_default().trim_start_matches('/');
@@ -69,7 +68,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         let layout = layouts.get(Path::new(&place));
         let is_ours = match parts[2.min(parts.len())..] {
             _ if catalogue::has(&parts) => true,
-            _ if parts[0] == rollup::FOLDER && has_rollup => true,
+            _ if parts[0] == rollup::FOLDER && mirror::has(&parts[1..], rollup::FILE) => true,
             _ if !is_place(&place) => false,
             // Unreadable description: any object may belong to the run.
             _ if layout.is_some_and(Option::is_none) => true,

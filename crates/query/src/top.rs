@@ -52,6 +52,13 @@ pub struct Patterns {
 /// [`QueryError`] also if no class or no owner matches, or if the run has no column of owners.
 pub fn ask(asked: &Asked, patterns: &Patterns, most: usize) -> Result<Top, QueryError> {
     let nodes = asked.nodes();
+    if !patterns.owners.is_empty() && !Reader::open(&nodes)?.has(names::OWNER.column) {
+        let cause = format!("{}: the nodes of this run have no owners", asked.folder.display());
+        return Err(QueryError::usage(
+            cause,
+            "analyse the snapshot again with --force: an older heaplake made this run",
+        ));
+    }
     let mut wanted = Vec::new();
     for (key, patterns) in [(&names::CLASS, &patterns.classes), (&names::OWNER, &patterns.owners)] {
         wanted.extend(Wanted::of(asked, key, patterns)?.map(|names| (key, names)));

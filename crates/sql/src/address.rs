@@ -2,14 +2,15 @@
 
 use crate::error::SqlError;
 use heaplake_kit::storage;
-use std::path::Path;
+use std::path::{Path, absolute};
 use url::Url;
 
 /// URL of a file or an object.
 pub(crate) fn address(file: &Path) -> Result<String, SqlError> {
     let url = match storage::url(file) {
         Some(url) => object(url),
-        None => std::path::absolute(file).ok().and_then(|path| Url::from_file_path(path).ok()),
+        // A URL has no `..`, which may lead through a link.
+        None => file.canonicalize().or_else(|_| absolute(file)).ok().and_then(|path| Url::from_file_path(path).ok()),
     };
     url.map(String::from).ok_or_else(|| SqlError::file(format!("{}: the path has no URL", file.display()), "move it"))
 }

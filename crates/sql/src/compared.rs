@@ -5,11 +5,11 @@ use crate::address::address;
 use crate::error::SqlError;
 use datafusion::execution::context::SessionContext;
 use datafusion::prelude::{DataFrame, ParquetReadOptions, lit};
-use heaplake_kit::StageError;
-use heaplake_kit::storage::{self, Entry};
-use heaplake_schemas::rollup::{self, Rollup};
+use heaplake_kit::storage;
+use heaplake_lake::mirror;
 use heaplake_schemas::table::TableSchema;
-use heaplake_schemas::{comparison, diff, series, tables};
+use heaplake_schemas::{comparison, diff, rollup, series, tables};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,6 @@ use std::path::{Path, PathBuf};
 const GROUP: &str = "group_folder";
 /// Columns that identify subjects.
 const SUBJECT: [&str; 4] = [GROUP, "format", "fingerprint", "step"];
-
-/// Whether `diff`, `trend` or `fleet rollup` wrote a folder, which may be in a store.
-pub(crate) fn is_one(folder: &Path) -> bool {
-    let is_manifest = |entry: &Entry| [comparison::FILE, series::FILE, rollup::FILE].contains(&&*entry.name);
-    storage::entries(folder).is_ok_and(|entries| entries.iter().any(|entry| !entry.is_folder && is_manifest(entry)))
-}
 
 /// Registers a view of each table in the folders, and for each in long form a second one named with `_wide`.
 pub(crate) async fn register(context: &SessionContext, groups: &[Group]) -> Result<(), SqlError> {
@@ -44,7 +38,8 @@ pub(crate) async fn register(context: &SessionContext, groups: &[Group]) -> Resu
             });
         }
         let Some(rows) = all else { continue };
-        let statement = measures(table).map(|measures| wide(table, measures, groups[0].name.is_some()));
+        let statement =
+            measures(table).map(|measures| wide(table, measures, groups.iter().any(|group| group.name.is_some())));
         context.register_table(table.name, rows.into_view())?;
         if let Some(statement) = statement {
             let wide = context.sql(&statement).await?;
@@ -69,38 +64,55 @@ pub(crate) struct Group {
     files: BTreeSet<String>,
 }
 
-impl Group {
-    fn new(name: Option<String>, folder: PathBuf) -> Result<Self, SqlError> {
-        let files = names(&folder)?;
-        Ok(Self { name, folder, files })
-    }
+/// What the manifests of comparisons, trends and rollups say of their tables.
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(default)]
+    tables: Vec<Table>,
+    #[serde(default)]
+    groups: Vec<ListedGroup>,
 }
 
-fn names(folder: &Path) -> Result<BTreeSet<String>, SqlError> {
-    let entries = storage::entries(folder).map_err(|error| StageError::io(folder, "read", error))?;
-    Ok(entries.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.name).collect())
+#[derive(Deserialize)]
+struct ListedGroup {
+    folder: String,
+    tables: Vec<Table>,
 }
 
-/// Folders with tables: those of a rollup's groups, else the folder itself. Must not be called by the engine's threads,
-/// since the calls of a store block.
-pub(crate) fn groups(folder: &Path) -> Result<Vec<Group>, SqlError> {
-    let description = folder.join(rollup::FILE);
-    if !names(folder)?.contains(rollup::FILE) {
-        return Ok(vec![Group::new(None, folder.to_owned())?]);
-    }
+#[derive(Deserialize)]
+struct Table {
+    file: String,
+}
+
+/// Folders with tables, those of a rollup's groups or a single one, if `diff`, `trend` or `fleet rollup` wrote a folder,
+/// which may be in a store; else `None`. The engine's threads must not call this, since a store blocks them.
+pub(crate) fn groups(folder: &Path) -> Result<Option<Vec<Group>>, SqlError> {
+    let Ok(entries) = storage::entries(folder) else { return Ok(None) };
+    let is_there = |file: &&&str| entries.iter().any(|entry| !entry.is_folder && entry.name == **file);
+    let Some(manifest) = [comparison::FILE, series::FILE, rollup::FILE].iter().find(is_there) else { return Ok(None) };
+    let description = folder.join(manifest);
     let damaged = |problem: &dyn std::fmt::Display| {
         let cause = format!("{}: {problem}", description.display());
-        SqlError::query(cause, "make the rollup again with heaplake fleet rollup")
+        SqlError::query(cause, "make it again with heaplake diff, trend or fleet rollup")
     };
     let text = storage::read(&description).map_err(|error| damaged(&error))?;
-    let rollup: Rollup = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
+    let listing: Listing = serde_json::from_slice(&text).map_err(|error| damaged(&error))?;
+    let tables = mirror::tables(folder, manifest)?;
     // A name with a separator could lead out of the folder.
-    let inside = |group: &rollup::Group| !group.folder.contains(['/', '\\']) && group.folder != "..";
-    if !rollup.groups.iter().all(inside) {
+    let inside = |group: &ListedGroup| !group.folder.contains(['/', '\\']) && group.folder != "..";
+    if !listing.groups.iter().all(inside) {
         return Err(damaged(&"a group lies outside the folder"));
     }
-    let group = |group: rollup::Group| Group::new(Some(group.folder.clone()), folder.join(group.folder));
-    rollup.groups.into_iter().map(group).collect()
+    let files = |tables: Vec<Table>| tables.into_iter().map(|table| table.file).collect();
+    if *manifest != rollup::FILE {
+        return Ok(Some(vec![Group { name: None, folder: tables, files: files(listing.tables) }]));
+    }
+    let group = |ListedGroup { folder, tables: of_group }: ListedGroup| Group {
+        folder: tables.join(&folder),
+        name: Some(folder),
+        files: files(of_group),
+    };
+    Ok(Some(listing.groups.into_iter().map(group).collect()))
 }
 
 /// Measures of a table in long form.

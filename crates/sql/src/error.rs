@@ -1,6 +1,7 @@
 //! Errors of queries.
 
 use crate::files::{is_changed, is_damaged};
+use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use heaplake_kit::panics::Panic;
 use heaplake_kit::{StageError, memory_limit};
@@ -116,8 +117,19 @@ fn kind(error: &DataFusionError) -> Kind {
         DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
         DataFusionError::External(error) if error.is::<io::Error>() || is_damaged(&**error) => Kind::File,
+        // An attached file with a value that does not fit its column.
+        DataFusionError::ArrowError(error, _) if is_bad_csv(error) => Kind::File,
         // Functions report bad arguments, such as an invalid pattern.
         _ => Kind::Query,
+    }
+}
+
+/// Whether a row of a CSV file cannot be read. A cast in a statement fails with other words.
+fn is_bad_csv(error: &ArrowError) -> bool {
+    match error {
+        ArrowError::CsvError(_) => true,
+        ArrowError::ParseError(problem) => problem.starts_with("Error while parsing value"),
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # Functions of `heaplake sql`
 
 The functions of the engine, by kind, as this version of heaplake has them. `SHOW FUNCTIONS` lists them with the types of
-their arguments. Functions that make or change files do not exist.
+their arguments. No function writes files.
 
 Written by a test from the engine; do not edit.
 ";
@@ -35,9 +35,12 @@ fn page() -> String {
     }
     let mut page = HEAD.to_owned();
     for (section, functions) in sections {
-        page += &format!("\n## {}\n\n| call | other names |\n|---|---|\n", section.replace(" Functions", " functions"));
-        for (forms, aliases) in functions.into_values() {
-            page += &format!("| {} | {} |\n", code(&forms), code(&aliases));
+        page += &format!(
+            "\n## {}\n\n| function | call | other names |\n|---|---|---|\n",
+            section.replace(" Functions", " functions")
+        );
+        for (name, (forms, aliases)) in functions {
+            page += &format!("| `{name}` | {} | {} |\n", code(&forms), code(&aliases));
         }
     }
     page
@@ -50,11 +53,12 @@ fn add(
     otherwise: &'static str,
 ) {
     let section = documentation.map_or(otherwise, |text| text.doc_section.label);
-    let forms = documentation.map(|text| {
+    let forms: Option<BTreeSet<String>> = documentation.map(|text| {
         text.alternative_syntax.iter().flatten().chain([&text.syntax_example]).map(|form| one_line(form)).collect()
     });
     let entry = sections.entry(section).or_default().entry(name.to_owned()).or_default();
-    entry.0.extend(forms.unwrap_or_else(|| BTreeSet::from([format!("{name}(...)")])));
+    // The engine shows some functions by a call of another one.
+    entry.0.extend(forms.unwrap_or_default().into_iter().filter(|form| form.contains(name)));
     entry.1.extend(aliases.iter().filter(|alias| *alias != name).cloned());
 }
 

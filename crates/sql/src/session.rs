@@ -81,12 +81,13 @@ impl Session {
     pub fn open(folder: &Path, limits: Limits<'_>, cancel: &AtomicBool) -> Result<Self, SqlError> {
         let folder = folder.to_owned();
         let opened = panics::held(|| {
-            let compared = compared::is_one(&folder).then(|| compared::groups(&folder)).transpose()?;
+            let compared = compared::groups(&folder)?;
             let open = || apart(cancel, move || Lake::open(&folder))?;
             let lake = compared.as_ref().map_or_else(open, |_| Lake::without_runs())?;
             let session = Self::over(Arc::new(lake), limits, compared.is_none())?;
             if let (Some(groups), Some(runtime)) = (compared, &session.runtime) {
-                runtime.block_on(compared::register(&session.context, &groups))?;
+                let (handle, context) = (runtime.handle().clone(), session.context.clone());
+                apart(cancel, move || handle.block_on(compared::register(&context, &groups)))??;
             }
             Ok(session)
         });

@@ -7,7 +7,7 @@ use heaplake_compare::Rules;
 use heaplake_compare::sides::{Formats, OfFormat};
 use heaplake_kit::{StageError, fs};
 use heaplake_lake::files::NewFiles;
-use heaplake_lake::mirror::{Form, Mirror};
+use heaplake_lake::mirror::Mirror;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +38,7 @@ impl Files {
         let scratch = workplace::passing(resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
         let scratch = scratch.path();
         let Some(folder) = out else { return work(Folders { tables: scratch, scratch }) };
-        let form = Form { manifest: self.description, is_entry: self.is_table, reads_files: false };
-        let mirror = Mirror::open(folder, scratch, form).map_err(Diagnostic::of_usage)?;
+        let mirror = Mirror::open(folder, scratch, self.description, false)?;
         let new = NewFiles::create(mirror.local(), self.description, self.is_table).map_err(Diagnostic::of_usage)?;
         let made = work(Folders { tables: new.hidden(), scratch })?;
         new.commit()?;

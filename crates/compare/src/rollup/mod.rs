@@ -27,7 +27,6 @@ mod write;
 
 pub use answer::Answer;
 pub(crate) use clusters::OF_WASTE;
-pub use place::is_group;
 
 use crate::error::CompareError;
 use crate::sides::{Key, Notes, is_compared};

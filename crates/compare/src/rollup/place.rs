@@ -155,7 +155,7 @@ fn folders(folder: &Path) -> BTreeSet<String> {
 }
 
 /// Whether a name is that of a group folder.
-pub fn is_group(name: &str) -> bool {
+fn is_group(name: &str) -> bool {
     name.strip_prefix(GROUP).is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|c| c.is_ascii_hexdigit()))
 }
 

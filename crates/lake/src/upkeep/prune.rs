@@ -33,7 +33,7 @@ pub(super) fn all(lake: &Path, live: &mut Live, context: &Context<'_>) -> Result
     each(&listed(lake)?, lake, live, context)
 }
 
-/// Prunes packs. One that is damaged ends with an error only after the others are done.
+/// Prunes all packs; reports the first damaged one at the end.
 fn each(packs: &[Partition], lake: &Path, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
     let mut damaged = Ok(());
     for pack in packs {

@@ -13,7 +13,7 @@ use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_compare::rollup::{self, Request};
 use heaplake_compare::sides::Key;
-use heaplake_lake::mirror::{Form, Mirror};
+use heaplake_lake::mirror::Mirror;
 use heaplake_lake::output_file;
 use heaplake_schemas::rollup as schema;
 use std::path::PathBuf;
@@ -92,8 +92,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.effort.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
-    let form = Form { manifest: schema::FILE, is_entry: rollup::is_group, reads_files: true };
-    let mirror = Mirror::open(&folder, scratch.path(), form).map_err(Diagnostic::of_usage)?;
+    let mirror = Mirror::open(&folder, scratch.path(), schema::FILE, true)?;
     let choice = arguments.period.choice(&arguments.choosing);
     let request = Request {
         lake: &arguments.lake,
