@@ -74,7 +74,7 @@ pub mod output_file;
 mod packing;
 pub mod packs;
 mod pages;
-mod parquet_file;
+pub mod parquet_file;
 mod period;
 pub mod place;
 mod places;

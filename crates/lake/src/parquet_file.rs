@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// An open table file. Its readers do not share a position.
 #[derive(Clone)]
-pub(crate) struct ParquetFile {
+pub struct ParquetFile {
     bytes: Lying,
     length: u64,
     /// Verifies the bytes of pages.
@@ -44,6 +44,11 @@ impl ParquetFile {
             Stored::Whole(whole) => Lying::Whole(whole.into_inner()),
         };
         Ok(Self { bytes, length, checked: None })
+    }
+
+    /// Wraps an open file of this length.
+    pub fn of_file(file: Arc<File>, length: u64) -> Self {
+        Self { bytes: Lying::File(file), length, checked: None }
     }
 
     /// Adds the end of an object, which was read already.
@@ -135,7 +140,7 @@ impl ChunkReader for ParquetFile {
 }
 
 /// A reader that starts at some position.
-pub(crate) struct From {
+pub struct From {
     file: ParquetFile,
     at: u64,
 }

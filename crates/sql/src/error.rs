@@ -1,7 +1,7 @@
 //! Errors of queries.
 
+use crate::attached::Problem;
 use crate::files::{is_changed, is_damaged};
-use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use heaplake_kit::panics::Panic;
 use heaplake_kit::{StageError, memory_limit};
@@ -90,6 +90,7 @@ impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
         let root = error.find_root();
         let (kind, full) = (kind(root), matches!(root, DataFusionError::IoError(_)));
+        let is_attached = matches!(root, DataFusionError::External(error) if error.is::<Problem>());
         let message = error.strip_backtrace();
         let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
         // Removes words for engine developers only.
@@ -101,6 +102,7 @@ impl From<DataFusionError> for SqlError {
                 "give it more --memory, free some space or point --scratch to a larger disk, or raise ulimit -n"
             }
             Kind::Resources => memory_limit::ADVICE,
+            Kind::File if is_attached => Problem::ADVICE,
             Kind::File | Kind::Changed => {
                 "heaplake lake verify says which runs are damaged; one that was dropped meanwhile is gone"
             }
@@ -116,20 +118,13 @@ fn kind(error: &DataFusionError) -> Kind {
         DataFusionError::ResourcesExhausted(_) => Kind::Resources,
         DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
-        DataFusionError::External(error) if error.is::<io::Error>() || is_damaged(&**error) => Kind::File,
-        // An attached file with a value that does not fit its column.
-        DataFusionError::ArrowError(error, _) if is_bad_csv(error) => Kind::File,
+        DataFusionError::External(error)
+            if error.is::<io::Error>() || error.is::<Problem>() || is_damaged(&**error) =>
+        {
+            Kind::File
+        }
         // Functions report bad arguments, such as an invalid pattern.
         _ => Kind::Query,
-    }
-}
-
-/// Whether a row of a CSV file cannot be read. A cast in a statement fails with other words.
-fn is_bad_csv(error: &ArrowError) -> bool {
-    match error {
-        ArrowError::CsvError(_) => true,
-        ArrowError::ParseError(problem) => problem.starts_with("Error while parsing value"),
-        _ => false,
     }
 }
 

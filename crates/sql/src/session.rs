@@ -125,8 +125,10 @@ impl Session {
     pub fn attach(&self, attached: &Attached, cancel: &AtomicBool) -> Result<(), SqlError> {
         let Some(runtime) = &self.runtime else { return Err(SqlError::interrupted()) };
         let (handle, context, file) = (runtime.handle().clone(), self.context.clone(), attached.clone());
-        let registered = panics::held(|| apart(cancel, move || handle.block_on(attached::register(&context, &file)))?);
-        registered.unwrap_or_else(|panic| Err(SqlError::panicked(&panic)))
+        apart(cancel, move || {
+            let _runtime = handle.enter();
+            attached::register(&context, &file)
+        })?
     }
 
     /// The runs of the session.
@@ -244,6 +246,8 @@ impl Drop for Session {
 fn config(threads: usize, memory: usize) -> SessionConfig {
     let mut config = SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
     config.options_mut().sql_parser.enable_ident_normalization = true;
+    // With a map and a list in one projection, this rule fails with an ambiguous column.
+    config.options_mut().optimizer.enable_leaf_expression_pushdown = false;
     let merging = memory / (MERGING * threads);
     let execution = &mut config.options_mut().execution;
     execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(merging);
