@@ -3,7 +3,7 @@
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
 use crate::proxy::Act;
 use heaplake_support::generated::generated;
-use heaplake_support::lake::Lake;
+use heaplake_support::lake::{Lake, diagnostic};
 use heaplake_support::table::Table;
 use serde_json::Value;
 use std::fs;
@@ -185,4 +185,20 @@ fn statements_answer_as_over_a_folder() {
     answer(&world.url("lake"), "SELECT max(retained_bytes) FROM classes WHERE release = '2'");
     let opened = world.proxy.asked().into_iter().filter(|asked| asked.path.contains("classes.parquet"));
     assert!(opened.map(|asked| asked.path).all(|path| path.contains("release%3D2") || path.contains("release=2")));
+}
+
+#[test]
+fn a_small_table_is_compared_with_its_checksum() {
+    let world = World::new();
+    world.analyze(fixture(SMALL)).args(["--snapshot", "one"]).assert().success();
+    let key = world.server.keys("lake/").into_iter().find(|key| key.ends_with("/classes.parquet")).unwrap();
+    let mut bytes = world.server.get(&key);
+    // No page's checksum covers this byte.
+    bytes[3] ^= 1;
+    world.server.put(&key, &bytes);
+    let run = world.url("lake/release=none/snapshot=one");
+    let (cause, _) = diagnostic(world.heaplake().args(["top", &run, "--class", "*"]), 1);
+    assert!(cause.contains("classes.parquet") && cause.contains("expected XXH3-64"), "{cause}");
+    let verified = world.json(&["lake", "verify", &world.url("lake")], 1);
+    assert!(verified["runs"][0].to_string().contains("XXH3-64"), "{verified}");
 }

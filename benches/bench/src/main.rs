@@ -23,6 +23,7 @@ mod kernels;
 mod lakes;
 mod machine;
 mod measure;
+mod month;
 mod peers;
 mod replay;
 mod report;
@@ -73,6 +74,8 @@ enum Command {
     Comparison(comparison::Options),
     /// Rollups and SQL over a lake of many runs
     Fleet(fleet::Options),
+    /// Lists, sums and comparisons of a lake of 50,000 small runs
+    Month(month::Options),
     /// Replays of generated traces: allocations per second, memory, and correctness of the answers
     Replay(replay::Options),
     /// Traces and Java dumps of extreme shapes: time and memory as they grow
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Scale(options) => scale::run(&options),
         Command::Comparison(options) => comparison::run(&options),
         Command::Fleet(options) => fleet::run(&options),
+        Command::Month(options) => month::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::TraceShapes(options) => shapes::traces(&options),
         Command::Shapes(options) => shapes::heaps(&options),

@@ -14,6 +14,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Maximum bytes of a table verified on every open. Longer ones are verified only on [request](Listed::check).
 pub const CHECKED_BYTES: u64 = 64 << 20;
@@ -49,6 +50,18 @@ impl Unlisted {
 impl From<Unlisted> for io::Error {
     fn from(unlisted: Unlisted) -> Self {
         Self::new(io::ErrorKind::InvalidData, unlisted)
+    }
+}
+
+/// Verifies the content of a table, given its XXH3-64.
+///
+/// # Errors
+/// [`Unlisted`] if the checksum differs.
+pub(crate) fn check(content: &[u8], expected: &str) -> io::Result<()> {
+    let found = digits(xxh3_64(content));
+    match found == expected {
+        true => Ok(()),
+        false => Err(Unlisted::new(&format!("XXH3-64 {expected}"), &found).into()),
     }
 }
 

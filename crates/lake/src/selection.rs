@@ -6,6 +6,7 @@ use crate::handles;
 use crate::nearest::{clause, nearest};
 use crate::period::Period;
 use crate::places::{places_by, version};
+use crate::seal::digits;
 use crate::standing::Standing;
 use crate::stored::{self, Named};
 use glob::Pattern;
@@ -279,7 +280,11 @@ fn of_catalogue(place: &Path, catalogue: &Catalogue) -> Option<(FoundRun, Option
     let entry = known.entry();
     if is_remote {
         let tables = entry.tables.iter();
-        let tables = tables.map(|table| Named { file: table.file.to_string(), bytes: Some(table.bytes) });
+        let tables = tables.map(|table| Named {
+            file: table.file.to_string(),
+            bytes: Some(table.bytes),
+            xxh3_64: table.xxh3_64.map(digits),
+        });
         stored::remember(place, entry.folder.as_deref(), tables.collect(), false);
     }
     let bytes = known.is_complete.then(|| known.disk_bytes());

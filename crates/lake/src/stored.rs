@@ -17,7 +17,7 @@ use crate::attempt::{MARK, is_folder};
 use crate::checksum::{self, Content, Failure};
 use crate::handles::Held;
 use crate::packs::{self, Slice};
-use crate::{ahead, handles, inventory};
+use crate::{ahead, handles, inventory, listed as listing};
 use bytes::Bytes;
 use heaplake_kit::fs::File;
 use heaplake_kit::storage::{self, AT_ONCE, Object, Readahead, Stored};
@@ -62,6 +62,9 @@ pub(crate) struct Named {
     pub file: String,
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// XXH3-64, sixteen digits.
+    #[serde(default)]
+    pub xxh3_64: Option<String>,
 }
 
 /// Cache of runs in stores.
@@ -94,7 +97,7 @@ fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
 pub fn open(path: &Path) -> io::Result<Stored> {
     match handles::table(path) {
         Some(held) => held.and_then(file).map(Stored::File),
-        None => with_place(path, opened),
+        None => with_place(path, verified),
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn table(path: &Path) -> io::Result<Opening> {
 }
 
 fn table_file(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
-    with_place(path, |at| match opened(at)? {
+    with_place(path, |at| match verified(at)? {
         Stored::Object(ahead) => {
             let (object, from) = (ahead.object(), ahead.object().bytes.saturating_sub(END));
             let end = match object.bytes {
@@ -147,6 +150,8 @@ fn table_file(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
 struct At {
     path: PathBuf,
     fixed: Option<u64>,
+    /// Its XXH3-64, if known.
+    xxh3_64: Option<String>,
 }
 
 /// Opens a file, in a store with as few requests as its length allows.
@@ -159,6 +164,15 @@ fn opened(at: &At) -> io::Result<Stored> {
     }
 }
 
+/// As [`opened`]; verifies the checksum of a small table in a store.
+fn verified(at: &At) -> io::Result<Stored> {
+    let file = opened(at)?;
+    if let (Stored::Whole(content), Some(expected)) = (&file, &at.xxh3_64) {
+        listing::check(content.get_ref(), expected)?;
+    }
+    Ok(file)
+}
+
 /// Reads a file from end to end, calling `step` after each part. The caller may reuse the buffer.
 pub fn checksum(
     path: &Path,
@@ -166,7 +180,11 @@ pub fn checksum(
     step: impl FnMut(u64) -> Result<(), StageError>,
 ) -> Result<Content, StageError> {
     let failed = |error| StageError::io(path, "read", error);
-    let mut file = open(path).map_err(failed)?;
+    let opened = match handles::table(path) {
+        Some(held) => held.and_then(file).map(Stored::File),
+        None => with_place(path, opened),
+    };
+    let mut file = opened.map_err(failed)?;
     checksum::of(|part| file.read(part), buffer, step).map_err(|failure| match failure {
         Failure::Io(error) => failed(error),
         Failure::Step(error) => error,
@@ -204,7 +222,7 @@ pub fn place_of(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn at(path: &Path) -> io::Result<At> {
-    let here = || At { path: path.to_owned(), fixed: None };
+    let here = || At { path: path.to_owned(), fixed: None, xxh3_64: None };
     let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Ok(here());
     };
@@ -228,7 +246,8 @@ impl Layout {
         let table = self.tables.iter().find(|table| table.file == file)?;
         let folder = self.folder.as_ref().map_or_else(|| place.to_owned(), |folder| place.join(folder));
         let is_fixed = self.folder.is_some() || self.is_fixed;
-        Some(At { path: folder.join(file), fixed: table.bytes.filter(|_| is_fixed) })
+        let (fixed, xxh3_64) = (table.bytes.filter(|_| is_fixed), table.xxh3_64.clone());
+        Some(At { path: folder.join(file), fixed, xxh3_64 })
     }
 }
 

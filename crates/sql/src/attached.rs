@@ -4,7 +4,7 @@
 //! to its end, and one that becomes shorter is an error. The names of its columns become lower case, as the engine reads
 //! them in statements.
 
-use crate::error::SqlError;
+use crate::error::{SqlError, Unreadable};
 use arrow::array::RecordBatch;
 use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format as TextFormat;
@@ -98,24 +98,6 @@ pub(crate) fn register(context: &SessionContext, Attached { view, file }: &Attac
     Ok(())
 }
 
-/// Why a file cannot be read.
-#[derive(Debug)]
-pub(crate) struct Problem(String);
-
-impl Problem {
-    /// Advice to the user.
-    pub(crate) const ADVICE: &str = "attach a CSV file with a header, tab-separated values or Parquet, and let nobody change it \
-                                     meanwhile";
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Problem {}
-
 /// An open file.
 #[derive(Debug)]
 struct Rows {
@@ -127,11 +109,11 @@ struct Rows {
 }
 
 /// Batches of rows, each possibly an error.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Problem>> + Send>;
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Unreadable>> + Send>;
 
 impl Rows {
-    fn open(path: &Path) -> Result<Self, Problem> {
-        let problem = |problem: &dyn fmt::Display| Problem(format!("{}: {problem}", path.display()));
+    fn open(path: &Path) -> Result<Self, Unreadable> {
+        let problem = |problem: &dyn fmt::Display| Unreadable(format!("{}: {problem}", path.display()));
         let file = File::open(path).map_err(|error| problem(&error))?;
         let length = file.metadata().map_err(|error| problem(&error))?.len();
         let (format, schema) = (Format::of(path).unwrap_or(Format::Parquet), Arc::new(Schema::empty()));
@@ -169,7 +151,7 @@ impl Rows {
     fn batches(&self, rows: usize) -> Result<Batches, String> {
         let schema = Arc::clone(&self.schema);
         let path = self.path.clone();
-        let problem = move |error: String| Problem(format!("{}: {error}", path.display()));
+        let problem = move |error: String| Unreadable(format!("{}: {error}", path.display()));
         Ok(match self.format {
             Format::Text(delimiter) => {
                 let builder = ReaderBuilder::new(schema).with_header(true).with_delimiter(delimiter);
@@ -186,9 +168,9 @@ impl Rows {
     }
 
     /// Turns a panic of a library into an error.
-    fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Problem> {
+    fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
         panics::held(work)
-            .map_err(|panic| Problem(format!("{}: the file is damaged: {}", self.path.display(), panic.message())))
+            .map_err(|panic| Unreadable(format!("{}: the file is damaged: {}", self.path.display(), panic.message())))
     }
 }
 
@@ -203,13 +185,13 @@ impl PartitionStream for Rows {
         let path = self.path.clone();
         let mut batches = match opened {
             Ok(Ok(batches)) => batches,
-            Ok(Err(error)) => once(Problem(format!("{}: {error}", path.display()))),
+            Ok(Err(error)) => once(Unreadable(format!("{}: {error}", path.display()))),
             Err(problem) => once(problem),
         };
         let next = move || {
             let batch = panics::held(|| batches.next());
             batch.unwrap_or_else(|panic| {
-                let problem = Problem(format!("{}: the file is damaged: {}", path.display(), panic.message()));
+                let problem = Unreadable(format!("{}: the file is damaged: {}", path.display(), panic.message()));
                 batches = Box::new(std::iter::empty());
                 Some(Err(problem))
             })
@@ -220,7 +202,7 @@ impl PartitionStream for Rows {
     }
 }
 
-fn once(problem: Problem) -> Batches {
+fn once(problem: Unreadable) -> Batches {
     Box::new(std::iter::once(Err(problem)))
 }
 

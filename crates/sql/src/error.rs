@@ -1,6 +1,5 @@
 //! Errors of queries.
 
-use crate::attached::Problem;
 use crate::files::{is_changed, is_damaged};
 use datafusion::error::DataFusionError;
 use heaplake_kit::panics::Panic;
@@ -86,11 +85,29 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
+/// Why an attached file cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable(pub String);
+
+impl Unreadable {
+    /// Advice to the user.
+    const ADVICE: &str = "attach a CSV file with a header, tab-separated values or Parquet, and let nobody change it \
+                          meanwhile";
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
         let root = error.find_root();
         let (kind, full) = (kind(root), matches!(root, DataFusionError::IoError(_)));
-        let is_attached = matches!(root, DataFusionError::External(error) if error.is::<Problem>());
+        let is_attached = matches!(root, DataFusionError::External(error) if error.is::<Unreadable>());
         let message = error.strip_backtrace();
         let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
         // Removes words for engine developers only.
@@ -102,7 +119,7 @@ impl From<DataFusionError> for SqlError {
                 "give it more --memory, free some space or point --scratch to a larger disk, or raise ulimit -n"
             }
             Kind::Resources => memory_limit::ADVICE,
-            Kind::File if is_attached => Problem::ADVICE,
+            Kind::File if is_attached => Unreadable::ADVICE,
             Kind::File | Kind::Changed => {
                 "heaplake lake verify says which runs are damaged; one that was dropped meanwhile is gone"
             }
@@ -119,7 +136,7 @@ fn kind(error: &DataFusionError) -> Kind {
         DataFusionError::IoError(error) if is_full(error) => Kind::Resources,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => Kind::File,
         DataFusionError::External(error)
-            if error.is::<io::Error>() || error.is::<Problem>() || is_damaged(&**error) =>
+            if error.is::<io::Error>() || error.is::<Unreadable>() || is_damaged(&**error) =>
         {
             Kind::File
         }

@@ -185,7 +185,7 @@ fn segments_of_store(catalogue: &str) -> Vec<PathBuf> {
         let path = Path::new(&object.url);
         if let (Some(segment), Some(file)) = (path.parent(), path.file_name()) {
             let file = file.to_string_lossy().into_owned();
-            segments.entry(segment).or_default().push(Named { file, bytes: Some(object.bytes) });
+            segments.entry(segment).or_default().push(Named { file, bytes: Some(object.bytes), xxh3_64: None });
         }
     }
     let name = |segment: &Path| segment.file_name().and_then(|name| runs_of(&name.to_string_lossy()));
