@@ -51,7 +51,7 @@ pub const TABLE: TableSchema = TableSchema {
         text(
             "owner",
             "Owner that its `shallow_bytes` count for in `retained_bytes` of `owners`: its own, or that of its nearest \
-         dominator with a stronger one; null without `owners`",
+         dominator with a stronger one; null if `owners` has no row of it, since nothing with a size counts for it",
         )
         .or_null(),
         text("package", "Package of its own code, whatever the rules; null if unknown").or_null(),

@@ -29,7 +29,7 @@ use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Stage, StageError, Stats, WriteAt,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Setting, Stage, StageError, Stats, WriteAt,
     on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
@@ -43,7 +43,7 @@ use tallies::{Tallies, add};
 pub const STAGE: Stage = Stage {
     name: NAME,
     version: 2,
-    when: |setting| setting.has(TableName::Owners),
+    when: |setting| has_owners(setting) || setting.has(TableName::Nodes),
     reads: &[
         document(documents::METADATA),
         texts(STRINGS),
@@ -53,10 +53,10 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_PREORDER),
         column(columns::PREORDER_NODE),
         column(columns::PREORDER_DOMINATOR),
-        column(columns::ESSENTIAL_DEGREE),
-        column(columns::ESSENTIAL_TO),
-        column(columns::RETAINERS_DEGREE),
-        column(columns::RETAINERS_FROM),
+        column(columns::ESSENTIAL_DEGREE).when(has_owners),
+        column(columns::ESSENTIAL_TO).when(has_owners),
+        column(columns::RETAINERS_DEGREE).when(has_owners),
+        column(columns::RETAINERS_FROM).when(has_owners),
         column(columns::CLASS_NAME),
         column(columns::CLASS_ORIGIN).if_any(),
         column(columns::ORIGIN),
@@ -85,6 +85,11 @@ pub const STAGE: Stage = Stage {
 };
 
 const NAME: &str = "owner rows";
+
+/// Whether the table of owners is wanted. The table of nodes alone does not need the bytes freed with each owner.
+fn has_owners(setting: &Setting<'_>) -> bool {
+    setting.has(TableName::Owners)
+}
 
 /// Maximum number of passes of [`chosen::AT_ONCE`] owners each, the largest owners first.
 const PASSES: usize = 4;
@@ -115,7 +120,19 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     spilled_bytes += allocated(&mut rules, &mut tallies, job)?;
     let names = rules.into_names();
     tallies.grow(names.len())?;
-    let mut order = context.budget.growing("owners: order");
+    if job.analysis().tables.has(TableName::Owners) {
+        spilled_bytes += free(&names, &mut tallies, effort, job)?;
+    }
+    scratch.discard(OWNER_AT);
+    let rows = tallies.write(&names, scratch)?;
+    context.progress.end();
+    Ok(Stats { rows, spilled_bytes })
+}
+
+/// Finds the bytes freed with each of the largest owners. Returns the spilled bytes.
+fn free(names: &[String], tallies: &mut Tallies, effort: Effort, job: &Job<'_>) -> Result<u64, StageError> {
+    let mut spilled_bytes = 0;
+    let mut order = job.context.budget.growing("owners: order");
     (0..names.len() as u32).try_for_each(|owner| order.push(owner))?;
     order.sort_unstable_by_key(|&owner| (Reverse(tallies.owner(owner).retained_bytes), &names[owner as usize]));
     for owners in order.chunks(chosen::AT_ONCE).take(PASSES) {
@@ -127,10 +144,7 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
             tallies.owner(owner).freed_bytes = bytes;
         }
     }
-    scratch.discard(OWNER_AT);
-    let rows = tallies.write(&names, scratch)?;
-    context.progress.end();
-    Ok(Stats { rows, spilled_bytes })
+    Ok(spilled_bytes)
 }
 
 /// Finds each node's own owner, and adds up each owner's own objects.
