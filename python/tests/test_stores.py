@@ -136,7 +136,8 @@ def test_other_stores_are_refused_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> 
         ("release", "snapshot", "format", "nodes", "heap_bytes", "allocations", "allocated_bytes", "captured_at")
         + ("input_bytes", "disk_bytes", "partial")
     )
-    said = {"runs": [run | rest], "damaged": []}
+    details = {"folder": None, "night": None, "packed": [], "tables": [], "missing": []}
+    said = {"runs": [run | rest | {"details": details}], "damaged": []}
     monkeypatch.setattr(_binary, "run_json", lambda arguments: said)
     with pytest.raises(heaplake.UsageError, match=r"gs://bucket/lake.*DuckDB reads lakes in s3:// only"):
         heaplake.open("gs://bucket/lake").duckdb()

@@ -36,6 +36,7 @@ def files(everything: heaplake.Lake, tmp_path_factory: pytest.TempPathFactory) -
     everything.trend("snapshot=log", by="release", out=out / "trend of traces")
     rollup = everything.rollup(out=out / "rollup")
     folders = [run.path for run in everything] + [path for path in out.iterdir()] + list(rollup._folders())
+    folders += sorted(Path(everything.path).glob("catalogue/segment-*"))
     return {
         table.name: [folder / table.file for folder in folders if (folder / table.file).is_file()] for table in TABLES
     }
