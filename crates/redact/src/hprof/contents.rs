@@ -188,9 +188,13 @@ mod tests {
                 assert_eq!(mask, masked(&content, of, &options, 1000));
                 if length >= 8 {
                     assert!(!mask.windows(8).any(|window| window == [b'q'; 8]), "{of:?} {length}");
+                }
+                // Shorter ends have too few masks to differ each time.
+                if length >= 8 && !(1..8).contains(&(length % BLOCK)) {
                     let mut other = content.clone();
                     other[length - 1] = b'r';
-                    assert_ne!(mask, masked(&other, of, &options, 1 << 16));
+                    let differs = mask != masked(&other, of, &options, 1 << 16);
+                    assert!(differs, "{of:?} {length}");
                 }
             }
         }
