@@ -27,13 +27,16 @@ pub struct Manifest {
     owned: BTreeSet<String>,
 }
 
-/// The part of a manifest that names entries of its folder.
+/// Members that each manifest of heaplake has, and those that name entries of its folder.
 #[derive(Deserialize)]
-struct Listing {
+pub(crate) struct Listing {
     #[serde(rename = "heaplake_version")]
     _heaplake_version: String,
     #[serde(rename = "schema_version")]
     _schema_version: u32,
+    /// In a store, the folder of the tables.
+    #[serde(default)]
+    pub(crate) folder: Option<String>,
     #[serde(default)]
     tables: Vec<Table>,
     #[serde(default)]

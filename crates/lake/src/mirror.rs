@@ -13,10 +13,10 @@
 //! is old. Nothing else there is replaced or removed.
 
 use crate::attempt::{MARK, Owned, is_folder};
+use crate::manifest::Listing;
 use crate::remote::{self, OLD};
 use heaplake_kit::storage::{self, Level, Object, Only, Readahead, Store};
 use heaplake_kit::{StageError, fs};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::symlink_metadata;
 use std::io;
@@ -49,17 +49,6 @@ struct Remote {
 struct Before {
     tag: String,
     text: Vec<u8>,
-    folder: Option<String>,
-}
-
-/// What a manifest of heaplake in a store has.
-#[derive(Deserialize)]
-struct Listing {
-    #[serde(rename = "heaplake_version")]
-    _heaplake_version: String,
-    #[serde(rename = "schema_version")]
-    _schema_version: u32,
-    #[serde(default)]
     folder: Option<String>,
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Group {
     files: BTreeSet<String>,
 }
 
-/// What the manifests of comparisons, trends and rollups say of their tables.
+/// Tables and groups in the manifest of a comparison, a trend or a rollup.
 #[derive(Deserialize)]
 struct Listing {
     #[serde(default)]

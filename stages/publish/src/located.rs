@@ -27,7 +27,7 @@ pub(crate) fn located<'a, T: Pod + Send + 'a>(
     }))
 }
 
-/// Returns a reader of a number for each of the next nodes; [`NONE`] for those that `nodes` lacks.
+/// Spreads a sparse column, with a number for each of `nodes`, over all nodes; the others get [`NONE`].
 pub(crate) fn spread<'a, T: Pod + Send + 'a>(
     scratch: &Scratch,
     nodes: Column<NodeId>,
