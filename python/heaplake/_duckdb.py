@@ -58,8 +58,7 @@ def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Viewed]) 
 
 def _run(run: Viewed) -> list[Any]:
     labels = [list(run.labels.keys()), list(run.labels.values())]
-    lake = None if isinstance(run.path, Url) else str(run.path.parent.parent)
-    where = [str(run._tables_at), lake, run._partition]
+    where = [str(run._tables_at), run._lake, run._partition]
     return [*where, run.release, run.snapshot, _micros(run.captured_at), *labels, *run.summary.values()]
 
 

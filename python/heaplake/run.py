@@ -119,17 +119,21 @@ class Run:
     def _partition(self) -> str | None:
         """In a compacted lake, the folders of its packs: `release=…/night=…`."""
         night = self._details["night"]
-        # A lake in an object store is not compacted.
-        return None if night is None or isinstance(self.path, Url) else f"{self.path.parent.name}/night={night}"
+        return None if night is None else f"{str(self.path).split('/')[-2]}/night={night}"
+
+    @cached_property
+    def _lake(self) -> str:
+        """The lake, in which its packs are."""
+        return self.path.rsplit("/", 2)[0] if isinstance(self.path, Url) else str(self.path.parent.parent)
 
     @cached_property
     def _packs(self) -> Mapping[str, str]:
         """The packs of its tables by file: their folders are beside those of the releases."""
-        if self._partition is None or isinstance(self.path, Url):
+        if self._partition is None:
             return {}
-        lake, version = str(self.path.parent.parent), self.schema_version
         names = {file: file.removesuffix(".parquet") for file in self._details["packed"]}
-        return {file: _runs.pack_of(lake, name, self._partition, version) for file, name in names.items()}
+        pack_of = _runs.pack_of
+        return {file: pack_of(self._lake, name, self._partition, self.schema_version) for file, name in names.items()}
 
     @property
     def summary(self) -> dict[str, Any]:

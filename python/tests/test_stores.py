@@ -126,6 +126,19 @@ def test_a_selection_reads_its_files_only(lakes: tuple[heaplake.Lake, heaplake.L
     assert lakes[0].pandas("owners")["release"].nunique() == 3
 
 
+def test_a_compacted_lake_has_the_frames_from_before(bucket: str, tmp_path: Path) -> None:
+    lake = f"{bucket}/compacted"
+    for at, (_, name, leak) in enumerate(RUNS[:2]):
+        snapshot = samples.write(tmp_path / f"{at}.heapsnapshot", leak=leak, seed=at, size=0.1, captured_at=NIGHT)
+        heaplake.analyze(snapshot, out=lake, release=RUNS[2][0], snapshot=name, labels={"host": name})
+    before = {name: heaplake.open(lake).frame(name).collect() for name in VIEWS[1:]}
+    assert _binary.run_json(["lake", "compact", lake])["runs"] == 2
+    compacted = heaplake.open(lake)
+    for name, rows in before.items():
+        _same_rows(compacted.frame(name).collect(), rows)
+        _same_rows(compacted.sql(f"SELECT * FROM {name}"), rows)
+
+
 def test_other_stores_are_refused_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     run = {
         "path": "gs://bucket/lake/release=1/snapshot=a",

@@ -8,6 +8,7 @@
 
 mod azure;
 mod common;
+mod compact;
 mod environment;
 mod failures;
 mod foreign;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// The objects of a run and of its attempts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Objects {
     /// Length and tag of the description, if there is one.
     pub description: Option<(u64, Option<Arc<str>>)>,
@@ -69,6 +69,15 @@ pub(crate) fn of(place: &Path) -> Option<Arc<Objects>> {
 /// Forgets the objects at a place that changed.
 pub(crate) fn forget(place: &Path) {
     locked(&LISTED).remove(place);
+}
+
+/// Records the removal of a file of a run, given by place and name.
+pub(crate) fn remove(path: &Path) {
+    let (Some(place), Some(file)) = (path.parent(), path.file_name()) else { return };
+    let mut listed = locked(&LISTED);
+    if let Some(objects) = listed.get_mut(place).map(Arc::make_mut) {
+        objects.files.retain(|(_, name, _)| **name != *file.to_string_lossy());
+    }
 }
 
 /// Records the description that was put after a listing of its run.

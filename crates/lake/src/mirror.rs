@@ -13,18 +13,16 @@
 //! is old. Nothing else there is replaced or removed.
 
 use crate::attempt::{MARK, Owned, is_folder};
+use crate::copies;
 use crate::manifest::Listing;
 use crate::remote::{self, OLD};
-use heaplake_kit::storage::{self, Level, Object, Only, Readahead, Store};
+use heaplake_kit::storage::{self, Level, Object, Only, Store};
 use heaplake_kit::{StageError, fs};
 use std::collections::BTreeMap;
 use std::fs::symlink_metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Files that are fetched together: their number, and their bytes.
-const TOGETHER: (usize, u64) = (64, 8 << 20);
 
 /// A folder that a command writes.
 #[derive(Debug)]
@@ -137,43 +135,16 @@ impl Remote {
         };
         let objects: Vec<(String, Object)> =
             store.list(&url).map_err(failed)?.objects.into_iter().filter_map(of_mark).collect();
-        let mut left = &objects[..];
-        while !left.is_empty() {
-            let mut bytes = 0;
-            let fits = |(_, object): &&(String, Object)| {
-                bytes += object.bytes;
-                bytes <= TOGETHER.1
-            };
-            let count = left.iter().take(TOGETHER.0).take_while(fits).count().max(1);
-            let (now, later) = left.split_at(count);
-            self.fetch(now, local, store)?;
-            left = later;
-        }
-        Ok(())
-    }
-
-    /// Copies a few files: one of any length, or some short ones.
-    fn fetch(&mut self, files: &[(String, Object)], local: &Path, store: &dyn Store) -> Result<(), StageError> {
-        for (name, _) in files {
-            let folder = local.join(name).parent().map(Path::to_owned).unwrap_or_default();
+        let copies: Vec<(Object, PathBuf)> =
+            objects.iter().map(|(name, object)| (object.clone(), local.join(name))).collect();
+        for (folder, _) in objects.iter().filter_map(|(name, _)| name.rsplit_once('/')) {
+            let folder = local.join(folder);
             fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
         }
-        if let [(name, object)] = files {
-            let to = local.join(name);
-            let copied = fs::File::create(&to).and_then(|mut to| match object.bytes {
-                0 => Ok(0),
-                _ => io::copy(&mut Readahead::new(object.clone()), &mut to),
-            });
+        for (copied, (name, object)) in copies::copy(&copies)?.into_iter().zip(objects) {
             copied.map_err(|error| StageError::io(Path::new(&object.url), "copy", error))?;
-        } else {
-            let urls: Vec<String> = files.iter().map(|(_, object)| object.url.clone()).collect();
-            for ((name, object), read) in files.iter().zip(store.read_all(&urls, TOGETHER.1)) {
-                let copied = read.and_then(|(_, content)| fs::write(local.join(name), content));
-                copied.map_err(|error| StageError::io(Path::new(&object.url), "copy", error))?;
-            }
-        }
-        for (name, _) in files {
-            self.copied.insert(name.clone(), inode(&local.join(name))?);
+            let inode = inode(&local.join(&name))?;
+            self.copied.insert(name, inode);
         }
         Ok(())
     }

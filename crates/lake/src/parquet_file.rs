@@ -10,7 +10,7 @@ use crate::checked::{Checked, Opened};
 use crate::windows::Windows;
 use bytes::Bytes;
 use heaplake_kit::fs::File;
-use heaplake_kit::storage::Stored;
+use heaplake_kit::storage::{self, Stored};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, Read};
@@ -81,6 +81,34 @@ impl ParquetFile {
         if let Lying::Object(windows) = &self.bytes {
             windows.will_read(parts);
         }
+    }
+
+    /// As a clone, but in a store with its own windows: its reader does not share them with others.
+    pub(crate) fn anew(&self) -> Self {
+        let bytes = match &self.bytes {
+            Lying::Object(windows) => Lying::Object(Arc::new(Windows::new(windows.object().clone()))),
+            other => other.clone(),
+        };
+        Self { bytes, ..self.clone() }
+    }
+
+    /// Reads parts of the file, and verifies the pages in them. Those of an object are fetched at once.
+    pub(crate) fn parts(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let length = |range: &Range<u64>| usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let Lying::Object(windows) = &self.bytes else {
+            return ranges.iter().map(|range| self.get_bytes(range.start, length(range))).collect();
+        };
+        let store = storage::store()?;
+        let fetches: Vec<_> = ranges.iter().map(|range| store.fetch(windows.object(), range.clone())).collect();
+        let mut parts = Vec::with_capacity(ranges.len());
+        for (range, fetch) in ranges.iter().zip(&fetches) {
+            let part = storage::wait(fetch)?;
+            if let Some(checked) = &self.checked {
+                checked.check(range.start, &part).map_err(ParquetError::General)?;
+            }
+            parts.push(part);
+        }
+        Ok(parts)
     }
 
     /// Returns the last error of the store, which explains a failed read.

@@ -7,6 +7,7 @@
 //! [`sweep`] removes it after [`OLD`], if it has the [mark](crate::attempt) of the attempt.
 
 use crate::attempt::{MARK, Owned, is_folder};
+use crate::layout::layout_of;
 use crate::run_files::PAGE;
 use crate::{inventory, stored};
 use heaplake_kit::storage::{self, Entry, Level, Object, Only};
@@ -34,7 +35,7 @@ pub(crate) fn standing(place: &Path) -> Result<Option<Standing>, StageError> {
     let path = place.join(run::FILE);
     match stored::look(place) {
         Ok((object, text)) => {
-            let attempt = stored::layout_of(&text).folder.map_or(0, |folder| number(&folder));
+            let attempt = layout_of(&text).folder.map_or(0, |folder| number(&folder));
             Ok(Some(Standing { tag: object.tag.unwrap_or_default(), attempt }))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -107,6 +108,52 @@ pub(crate) fn describe(place: &Path, text: &[u8], standing: Option<&str>) -> Res
     }
 }
 
+/// As [`describe`], for runs given by place, with the tag of the old description and the new one; a run without them, or
+/// that was changed meanwhile, is false in the result. The caller removes the files that the new ones do not need.
+pub(crate) fn describe_all<'p>(
+    runs: impl Iterator<Item = (&'p Path, Option<(String, String)>)>,
+) -> Result<Vec<bool>, StageError> {
+    let (mut done, mut puts) = (Vec::new(), Vec::new());
+    for (place, new) in runs {
+        if let Some((tag, text)) = new {
+            puts.push((done.len(), place, text, tag));
+        }
+        done.push(false);
+    }
+    let Some((_, first, ..)) = puts.first() else { return Ok(done) };
+    let url = |place: &Path| place.join(run::FILE).to_string_lossy().into_owned();
+    let put = |(_, place, text, tag): &(usize, &Path, String, String)| {
+        (url(place), text.clone().into(), Only::IfStill(tag.clone()))
+    };
+    let store = storage::store().map_err(|error| StageError::io(first, "write", error))?;
+    for ((at, place, text, _), put) in puts.iter().zip(store.put_all(puts.iter().map(put).collect())) {
+        match put {
+            Ok(tag) => {
+                inventory::describe(place, text.len() as u64, tag.as_deref());
+                stored::remember(place, layout_of(text.as_bytes()));
+                done[*at] = true;
+            }
+            // With If-Match, some stores say that there is none any more.
+            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {}
+            Err(error) => return Err(StageError::io(&place.join(run::FILE), "write", error)),
+        }
+    }
+    Ok(done)
+}
+
+/// Removes tables of runs, given by place and name, from the folders of their attempts.
+pub(crate) fn remove_files(paths: &[PathBuf]) -> Result<(), StageError> {
+    let Some(first) = paths.first() else { return Ok(()) };
+    let failed = |error| StageError::io(first, "remove", error);
+    let mut urls = Vec::with_capacity(paths.len());
+    for path in paths {
+        urls.push(url(&stored::place_of(path).map_err(failed)?)?.to_owned());
+    }
+    storage::store().and_then(|store| store.remove(urls)).map_err(failed)?;
+    paths.iter().for_each(|path| inventory::remove(path));
+    Ok(())
+}
+
 /// Returns the objects of the run at a place; `None` if there is none. Adds a mark, if an older version omitted it, so
 /// that an interrupted removal can be completed.
 pub(crate) fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
@@ -118,7 +165,7 @@ pub(crate) fn owned(place: &Path) -> Result<Option<Owned>, StageError> {
         Err(error) if fs::TooLong::is(&error) => return Ok(Some(Owned::new(place, None, []))),
         Err(error) => return Err(failed(error)),
     };
-    let layout = stored::layout_of(&text);
+    let layout = layout_of(&text);
     if let Some(folder) = &layout.folder
         && let Some(owned) = Owned::marked(place, folder).map_err(failed)?
     {
@@ -167,7 +214,7 @@ pub(crate) fn sweep_listed(level: &Level) {
         let Ok(Some(owned)) = Owned::marked(&attempt.place, &attempt.folder) else { continue };
         // Read again: an upload may have ended since the listing.
         let is_gone = match stored::description(&attempt.place) {
-            Ok((_, text)) if stored::layout_of(&text).folder.as_ref() != Some(&attempt.folder) => false,
+            Ok((_, text)) if layout_of(&text).folder.as_ref() != Some(&attempt.folder) => false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => true,
             _ => continue,
         };

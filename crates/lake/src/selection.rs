@@ -3,12 +3,13 @@
 use crate::catalogue::{Catalogue, Wanted};
 use crate::entry::Entry;
 use crate::handles;
+use crate::layout::{Layout, Named};
 use crate::nearest::{clause, nearest};
 use crate::period::Period;
 use crate::places::{places_by, version};
 use crate::seal::digits;
 use crate::standing::Standing;
-use crate::stored::{self, Named};
+use crate::stored;
 use glob::Pattern;
 use heaplake_kit::{StageError, storage};
 #[cfg(test)]
@@ -285,7 +286,15 @@ fn of_catalogue(place: &Path, catalogue: &Catalogue) -> Option<(FoundRun, Option
             bytes: Some(table.bytes),
             xxh3_64: table.xxh3_64.map(digits),
         });
-        stored::remember(place, entry.folder.as_deref(), tables.collect(), false);
+        let (folder, packed) = (entry.folder.as_deref().map(str::to_owned), entry.packed.clone());
+        let layout = Layout {
+            folder,
+            tables: tables.collect(),
+            schema_version: entry.schema_version,
+            packed,
+            ..Layout::default()
+        };
+        stored::remember(place, layout);
     }
     let bytes = known.is_complete.then(|| known.disk_bytes());
     Some((FoundRun::catalogued(place.to_owned(), entry, standing, known.is_complete), bytes))

@@ -13,9 +13,10 @@
 //! read of each `run.json`. If a table has disappeared, the run was replaced, and its description is read again. Tables
 //! of a held run ([`handles`]) are opened from its handles.
 
-use crate::attempt::{MARK, is_folder};
+use crate::attempt::is_folder;
 use crate::checksum::{self, Content, Failure};
 use crate::handles::Held;
+use crate::layout::{At, Layout, layout_of};
 use crate::packs::{self, Slice};
 use crate::{ahead, handles, inventory, listed as listing};
 use bytes::Bytes;
@@ -24,48 +25,10 @@ use heaplake_kit::storage::{self, AT_ONCE, Object, Readahead, Stored};
 use heaplake_kit::threads::locked;
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// Location of a run's tables, from its description.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Layout {
-    /// Folder of the tables.
-    #[serde(default)]
-    pub folder: Option<String>,
-    #[serde(default)]
-    tables: Vec<Named>,
-    /// Whether the files never change, wherever they lie.
-    #[serde(skip)]
-    is_fixed: bool,
-}
-
-impl Layout {
-    /// Names of the tables.
-    pub(crate) fn files(&self) -> impl Iterator<Item = String> {
-        self.tables.iter().map(|table| table.file.clone())
-    }
-
-    /// True if a file, in a folder beside the description or beside it, belongs to the run.
-    pub(crate) fn has(&self, folder: Option<&str>, file: &str) -> bool {
-        let is_there = self.folder.as_deref() == folder;
-        is_there && (self.tables.iter().any(|table| table.file == file) || folder.is_some() && file == MARK)
-    }
-}
-
-/// A table; its length is unknown in the description of a foreign version.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Named {
-    pub file: String,
-    #[serde(default)]
-    pub bytes: Option<u64>,
-    /// XXH3-64, sixteen digits.
-    #[serde(default)]
-    pub xxh3_64: Option<String>,
-}
 
 /// Cache of runs in stores.
 #[derive(Default)]
@@ -126,9 +89,33 @@ pub(crate) fn table(path: &Path) -> io::Result<Opening> {
         Some(Err(error)) => return Err(error),
         None => {}
     }
+    // A store takes a request to say that it has no file.
+    if storage::is_url(path)
+        && let Some(slice) = in_pack(path)?
+    {
+        return Ok(Opening::Pack(slice));
+    }
     match table_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => packs::of_path(path)?.map(Opening::Pack).ok_or(error),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_pack(path)?.map(Opening::Pack).ok_or(error),
         opened => opened.map(|(file, end)| Opening::File(file, end)),
+    }
+}
+
+/// The rows of a table in a pack, if they are there.
+fn in_pack(path: &Path) -> io::Result<Option<Slice>> {
+    let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
+    };
+    if !storage::is_url(place) {
+        return packs::of_path(path);
+    }
+    match layout(place) {
+        Some(Layout { packed: Some(packed), schema_version, tables, .. })
+            if tables.iter().any(|table| table.file == file && packs::may_have(file, table.bytes)) =>
+        {
+            packs::of(place, file, &packed, schema_version)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -144,14 +131,6 @@ fn table_file(path: &Path) -> io::Result<(Stored, Option<Bytes>)> {
         }
         other => Ok((other, None)),
     })
-}
-
-/// The actual path of a file of a run, and its length if it never changes.
-struct At {
-    path: PathBuf,
-    fixed: Option<u64>,
-    /// Its XXH3-64, if known.
-    xxh3_64: Option<String>,
 }
 
 /// Opens a file, in a store with as few requests as its length allows.
@@ -213,7 +192,7 @@ fn listed(path: &Path) -> Option<u64> {
 
 /// True if a file of a run exists, or its rows in a pack.
 pub fn exists(path: &Path) -> bool {
-    bytes(path).is_ok() || packs::of_path(path).is_ok_and(|slice| slice.is_some())
+    bytes(path).is_ok() || in_pack(path).is_ok_and(|slice| slice.is_some())
 }
 
 /// Returns the actual path of a run's file: in a store, inside the folder of the attempt.
@@ -241,16 +220,6 @@ fn at(path: &Path) -> io::Result<At> {
     Ok(layout.at(place, file).unwrap_or_else(here))
 }
 
-impl Layout {
-    fn at(&self, place: &Path, file: &str) -> Option<At> {
-        let table = self.tables.iter().find(|table| table.file == file)?;
-        let folder = self.folder.as_ref().map_or_else(|| place.to_owned(), |folder| place.join(folder));
-        let is_fixed = self.folder.is_some() || self.is_fixed;
-        let (fixed, xxh3_64) = (table.bytes.filter(|_| is_fixed), table.xxh3_64.clone());
-        Some(At { path: folder.join(file), fixed, xxh3_64 })
-    }
-}
-
 /// Announces that these runs are read one after the other, each table by itself or all of a run.
 pub(crate) fn will_read<'a>(places: impl Iterator<Item = &'a Path>) {
     let places: Vec<&Path> = places.filter(|place| storage::is_url(place)).collect();
@@ -262,7 +231,7 @@ pub(crate) fn will_read<'a>(places: impl Iterator<Item = &'a Path>) {
 fn read_next(place: &Path, file: &str) {
     let next: Vec<At> = known(|known| {
         let places = std::iter::successors(known.next.get(place), |place| known.next.get(*place)).take(AT_ONCE);
-        places.filter_map(|place| known.layouts.get(place)?.at(place, file)).collect()
+        places.filter_map(|place| known.layouts.get(place)?.begun(place, file)).collect()
     });
     next.iter().for_each(begin_at);
 }
@@ -270,7 +239,7 @@ fn read_next(place: &Path, file: &str) {
 /// Begins to fetch a small table of a run in a store.
 pub(crate) fn begin(place: &Path, file: &str) {
     if storage::is_url(place) {
-        known(|known| known.layouts.get(place)?.at(place, file)).iter().for_each(begin_at);
+        known(|known| known.layouts.get(place)?.begun(place, file)).iter().for_each(begin_at);
     }
 }
 
@@ -321,6 +290,7 @@ pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
 /// Forgets what is known of the files of a run in a store, which the caller changed.
 pub fn changed(place: &Path) {
     inventory::forget(place);
+    known(|known| known.layouts.remove(place));
 }
 
 /// Forgets what is known of another version of a run.
@@ -373,13 +343,6 @@ pub(crate) fn layout(place: &Path) -> Option<Layout> {
     layout.filter(|layout| layout.folder.is_some() || !layout.tables.is_empty())
 }
 
-/// Parses the location of tables; a damaged text yields the default.
-pub(crate) fn layout_of(text: &[u8]) -> Layout {
-    let layout: Layout = serde_json::from_slice(text).unwrap_or_default();
-    // A damaged or hostile description may name any folder.
-    Layout { folder: layout.folder.filter(|folder| is_folder(folder)), ..layout }
-}
-
 /// Returns names and lengths of the files of a run: those of its folder, in a store also those of its attempt without
 /// the mark. Empty if unreadable.
 pub fn files(place: &Path) -> Vec<(String, u64)> {
@@ -400,26 +363,15 @@ pub fn disk_bytes(place: &Path) -> u64 {
     files(place).into_iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// Remembers where the tables of a run in a store are, as its description says; or those of another folder whose files
-/// never change.
-pub(crate) fn remember(place: &Path, folder: Option<&str>, tables: Vec<Named>, is_fixed: bool) {
-    let folder = folder.filter(|folder| is_folder(folder)).map(str::to_owned);
-    known(|known| known.layouts.insert(place.to_owned(), Layout { folder, tables, is_fixed }));
+/// Remembers where the files of a run in a store are, or those of another folder.
+pub(crate) fn remember(place: &Path, layout: Layout) {
+    let folder = layout.folder.filter(|folder| is_folder(folder));
+    known(|known| known.layouts.insert(place.to_owned(), Layout { folder, ..layout }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_description_names_one_folder_of_tables() {
-        let of = |folder: &str| layout_of(format!(r#"{{"folder": {folder:?}, "tables": []}}"#).as_bytes()).folder;
-        assert_eq!(of("tables-1f"), Some("tables-1f".to_owned()));
-        for hostile in ["", "..", "tables-/../x", "other", "/tables-1"] {
-            assert_eq!(of(hostile), None, "{hostile}");
-        }
-        assert_eq!(layout_of(b"{").folder, None);
-    }
 
     #[test]
     fn files_of_folders_are_where_their_path_says() {

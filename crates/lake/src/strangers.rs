@@ -5,9 +5,11 @@
 
 use crate::attempt::{MARK, is_folder};
 use crate::catalogue;
+use crate::layout::Layout;
 use crate::mirror;
+use crate::packs;
 use crate::run_files::PAGE;
-use crate::stored::{self, Layout};
+use crate::stored;
 use heaplake_kit::fs;
 use heaplake_kit::storage::Level;
 use heaplake_schemas::{rollup, run};
@@ -67,7 +69,7 @@ fn of_level(lake: &str, level: Level, layouts: &BTreeMap<PathBuf, Option<Layout>
         };
         let layout = layouts.get(Path::new(&place));
         let is_ours = match parts[2.min(parts.len())..] {
-            _ if catalogue::has(&parts) => true,
+            _ if catalogue::has(&parts) || packs::has(&parts) => true,
             _ if parts[0] == rollup::FOLDER && mirror::has(&parts[1..], rollup::FILE) => true,
             _ if !is_place(&place) => false,
             // Unreadable description: any object may belong to the run.
@@ -116,6 +118,7 @@ pub(crate) fn of_folder(in_the_making: &Path) -> Strangers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::layout_of;
     use heaplake_kit::storage::Object;
     use std::time::SystemTime;
 
@@ -150,7 +153,7 @@ mod tests {
         let all = keys.into_iter().chain(others.iter().chain(&attempts).map(|key| (*key).to_owned())).chain([unread]);
         let objects = all.map(|key| object(&key)).collect();
         let level = Level { objects, foreign: vec!["s3://b/prod//x".to_owned()], ..Level::default() };
-        let layout = stored::layout_of(br#"{"folder": "tables-1", "tables": [{"file": "a.parquet"}]}"#);
+        let layout = layout_of(br#"{"folder": "tables-1", "tables": [{"file": "a.parquet"}]}"#);
         let layouts = [(run.into(), Some(layout)), ("s3://b/prod/release=1/snapshot=c".into(), None)].into();
         let strangers = of_level("s3://b/prod/", level, &layouts);
         let mut expected: Vec<String> = others.iter().map(|key| format!("s3://b/prod/{key}")).collect();

@@ -46,6 +46,11 @@ impl Windows {
         Self { object, state: Mutex::default() }
     }
 
+    /// The object.
+    pub(crate) fn object(&self) -> &Object {
+        &self.object
+    }
+
     /// Adds the end of the object, which was read already.
     pub(crate) fn has_end(&self, end: Bytes) {
         self.state().keep(self.object.bytes.saturating_sub(end.len() as u64), end);

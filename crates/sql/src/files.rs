@@ -99,11 +99,15 @@ impl Reading {
                 let read = store.get_range(location, range.clone()).await;
                 read.map_err(|error| ParquetError::External(Box::new(error)))?
             }
-            // It checks its pages.
-            Source::Pack(pack) => return pack.bytes(range).map_err(|problem| self.damaged(&problem.to_string())),
+            Source::Pack(pack) => return Ok(self.of_pack(pack, &[range])?.remove(0)),
         };
         self.check(range.start, &bytes)?;
         Ok(bytes)
+    }
+
+    /// Parts of a pack, which checks its pages itself, and fetches those of a store at once.
+    fn of_pack(&self, pack: &Pack, ranges: &[Range<u64>]) -> ParquetResult<Vec<Bytes>> {
+        pack.parts(ranges).map_err(|problem| self.damaged(&problem.to_string()))
     }
 
     fn check(&self, start: u64, bytes: &Bytes) -> ParquetResult<()> {
@@ -141,6 +145,9 @@ impl AsyncFileReader for Reading {
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
         async move {
+            if let Source::Pack(pack) = &self.source {
+                return self.of_pack(pack, &ranges);
+            }
             let Source::Object(store, location) = &self.source else {
                 let mut parts = Vec::with_capacity(ranges.len());
                 for range in ranges {

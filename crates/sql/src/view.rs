@@ -24,6 +24,7 @@ use heaplake_schemas::table::TableSchema;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use tokio::task::block_in_place;
 
 /// One table of all runs.
 #[derive(Debug)]
@@ -72,7 +73,8 @@ impl View {
             let found = &self.lake.runs[run];
             let Some(table) = found.run.table(self.file) else { continue };
             let path = || found.place.join(self.file).display().to_string();
-            let slice = packs::slice(&found.place, &found.run, self.file);
+            // A pack in a store is opened by a runtime of its own.
+            let slice = block_in_place(|| packs::slice(&found.place, &found.run, self.file));
             let slice = slice.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path())));
             if let Some(slice) = slice? {
                 let of_pack = || Packed { pack: Arc::clone(slice.pack()), runs: Vec::new() };

@@ -100,25 +100,20 @@ impl Store for Stores {
     }
 
     fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<Option<String>> {
-        let at = At::new(url)?;
-        let mode = match only {
-            Only::Always => PutMode::Overwrite,
-            Only::IfNone => PutMode::Create,
-            Only::IfStill(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag), version: None }),
+        wait(put(url, content, only))
+    }
+
+    fn put_all(&self, puts: Vec<(String, Bytes, Only)>) -> Vec<io::Result<Option<String>>> {
+        let count = puts.len();
+        let one = |(url, content, only): (String, Bytes, Only)| async move {
+            let _permit = REQUESTS.acquire().await;
+            Ok(guarded(put(&url, content, only)).await)
         };
-        wait(async {
-            let payload = PutPayload::from_bytes(content.clone());
-            let options = PutOptions { mode, ..PutOptions::default() };
-            match at.client.put_opts(&at.key, payload, options).await.map_err(io_error) {
-                // If the answer is lost, the retry finds the first request's object, or the store does not know whether
-                // it wrote.
-                Err(error) => match whole(&at, content.len() as u64).await {
-                    Ok((object, there)) if there == content => Ok(object.tag),
-                    _ => Err(error),
-                },
-                Ok(put) => Ok(put.e_tag),
-            }
-        })
+        let puts = stream::iter(puts).map(one).buffered(AT_ONCE);
+        match wait(puts.try_collect::<Vec<_>>()) {
+            Ok(done) => done,
+            Err(error) => (0..count).map(|_| Err(io::Error::new(error.kind(), error.to_string()))).collect(),
+        }
     }
 
     fn upload(&self, files: &[(PathBuf, String)]) -> io::Result<()> {
@@ -147,6 +142,26 @@ impl Store for Stores {
             }
             Ok(())
         })
+    }
+}
+
+async fn put(url: &str, content: Bytes, only: Only) -> io::Result<Option<String>> {
+    let at = At::new(url)?;
+    let mode = match only {
+        Only::Always => PutMode::Overwrite,
+        Only::IfNone => PutMode::Create,
+        Only::IfStill(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag), version: None }),
+    };
+    let payload = PutPayload::from_bytes(content.clone());
+    let options = PutOptions { mode, ..PutOptions::default() };
+    match at.client.put_opts(&at.key, payload, options).await.map_err(io_error) {
+        // If the answer is lost, the retry finds the first request's object, or the store does not know whether it
+        // wrote.
+        Err(error) => match whole(&at, content.len() as u64).await {
+            Ok((object, there)) if there == content => Ok(object.tag),
+            _ => Err(error),
+        },
+        Ok(put) => Ok(put.e_tag),
     }
 }
 

@@ -92,6 +92,9 @@ pub trait Store: Send + Sync {
     /// Returns the object's tag, if the store tells it.
     fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<Option<String>>;
 
+    /// Writes several small objects in parallel, as [`Self::put`]; results are in the order of `puts`.
+    fn put_all(&self, puts: Vec<(String, Bytes, Only)>) -> Vec<io::Result<Option<String>>>;
+
     /// Uploads files as objects in parallel, large ones in parts. The first error ends the rest.
     fn upload(&self, files: &[(PathBuf, String)]) -> io::Result<()>;
 

@@ -2,8 +2,9 @@
 
 use super::segment::Segment;
 use crate::entry::Entry;
+use crate::layout::{Layout, Named};
 use crate::standing::Version;
-use crate::stored::{self, Named};
+use crate::stored;
 use heaplake_kit::{StageError, storage};
 use heaplake_schemas::catalogue::{FOLDER, RUNS, TABLES};
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,7 +193,7 @@ fn segments_of_store(catalogue: &str) -> Vec<PathBuf> {
     // The table of runs is written last.
     segments.retain(|segment, tables| name(segment).is_some() && tables.iter().any(|table| table.file == RUNS.file));
     let remember = |(segment, tables): (&Path, Vec<Named>)| {
-        stored::remember(segment, None, tables, true);
+        stored::remember(segment, Layout { tables, is_fixed: true, ..Layout::default() });
         segment.to_owned()
     };
     segments.into_iter().map(remember).collect()

@@ -13,12 +13,14 @@
 //!   lake, and the next compaction removes them.
 //! * The metadata of the file lists its runs: name, seal at the time of packing, number of rows.
 //! * Integrity: every page has a checksum, and so has the footer ([`checked`](crate::checked)).
-//! * Kills: a pack is replaced by renaming a whole new one over it, so readers see the old or the new rows.
+//! * Kills: a pack is replaced by renaming a whole new one over it, in a store by one put. So readers see the old or the
+//!   new rows.
 
 mod cache;
 mod pack;
 mod signed;
 
+pub(crate) use cache::forget;
 pub(crate) use pack::{Content, Member};
 pub use pack::{Pack, Slice};
 pub(crate) use signed::{converted, signed};
@@ -27,6 +29,7 @@ use crate::entry::Entry;
 use crate::run_path;
 use heaplake_kit::{fs, storage};
 use heaplake_schemas::run::{self, Packed};
+use heaplake_schemas::{edges, nodes};
 use serde::Deserialize;
 use std::fs::canonicalize;
 use std::io;
@@ -35,8 +38,28 @@ use std::path::{Path, PathBuf};
 /// Folder of the packs in a lake.
 pub const FOLDER: &str = "tables";
 
+/// Tables above this size stay in the folder of their run.
+pub(crate) const MOST_BYTES: u64 = 4 << 20;
+
 /// Night of runs without a capture time: Hive's name of a null partition.
 pub const NO_NIGHT: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// True for a table of a packed run, by its file name and bytes, that may be in a pack.
+pub(crate) fn may_have(file: &str, bytes: Option<u64>) -> bool {
+    ![nodes::TABLE.file, edges::TABLE.file].contains(&file) && bytes.is_some_and(|bytes| bytes <= MOST_BYTES)
+}
+
+/// True for the path of a pack in a lake, by the names of its folders and its file.
+pub(crate) fn has(parts: &[&str]) -> bool {
+    match parts {
+        [FOLDER, table, release, night, file] => {
+            let version = file.strip_prefix(*table).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".parquet"));
+            let is_version = version.is_some_and(|version| version.parse::<u32>().is_ok());
+            is_version && release.starts_with("release=") && night.starts_with("night=")
+        }
+        _ => false,
+    }
+}
 
 /// Path of the pack of a table, given by its file name in a run.
 pub(crate) fn path(lake: &Path, file: &str, (release, night): (&str, &str), schema_version: u32) -> PathBuf {
@@ -51,7 +74,7 @@ pub(crate) fn path(lake: &Path, file: &str, (release, night): (&str, &str), sche
 /// Those of reading the pack.
 pub fn slice(place: &Path, run: &Entry, file: &str) -> io::Result<Option<Slice>> {
     let (Some(packed), Some(listed)) = (&run.packed, run.table(file)) else { return Ok(None) };
-    if storage::is_url(place) {
+    if !may_have(file, Some(listed.bytes)) {
         return Ok(None);
     }
     let Some(slice) = of(place, file, packed, run.schema_version)? else { return Ok(None) };
@@ -70,6 +93,9 @@ pub(crate) fn of(place: &Path, file: &str, packed: &Packed, schema_version: u32)
     }
     if let Some(slice) = in_lake_of(place, file, packed, schema_version)? {
         return Ok(Some(slice));
+    }
+    if storage::is_url(place) {
+        return Ok(None);
     }
     // The names of the folders are not in each path: `.`, or a symbolic link.
     match canonicalize(place).ok().filter(|canonical| canonical != place) {
@@ -93,7 +119,7 @@ fn in_lake_of(place: &Path, file: &str, packed: &Packed, schema_version: u32) ->
     }
 }
 
-/// As [`slice()`], for a table by path. Reads the description of the run.
+/// As [`slice()`], for a table of a local run by path. Reads the description of the run.
 pub(crate) fn of_path(path: &Path) -> io::Result<Option<Slice>> {
     #[derive(Deserialize)]
     struct Description {

@@ -8,7 +8,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use bytes::Bytes;
 use heaplake_kit::fs::File;
-use heaplake_kit::storage::Stored;
+use heaplake_kit::storage::{self, Object, Readahead, Stored};
 use heaplake_schemas::metadata;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// Beginning of a file of Parquet.
 const MAGIC: [u8; 4] = *b"PAR1";
+/// A pack of at most this size in a store is read as a whole, by one request.
+const SMALL: u64 = 1 << 20;
 
 /// A run in a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,20 +76,38 @@ impl fmt::Debug for Pack {
 }
 
 impl Pack {
-    /// Opens a pack.
+    /// Opens a local pack.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] for a damaged one.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Self::of(path, Stored::File(File::open_itself(path)?))
+    }
+
+    /// As [`Self::open`], for a pack in a store.
+    pub(crate) fn in_store(path: &Path, object: Object) -> io::Result<Self> {
+        let stored = match object.bytes {
+            0..=SMALL => Stored::Whole(io::Cursor::new(storage::store()?.read(&object.url, SMALL)?.1)),
+            _ => Stored::Object(Readahead::new(object)),
+        };
+        Self::of(path, stored)
+    }
+
+    fn of(path: &Path, stored: Stored) -> io::Result<Self> {
         let damaged = |problem: String| {
             let problem = problem.replace(['\n', '\r'], " ");
             io::Error::new(io::ErrorKind::InvalidData, format!("{}: {problem}", path.display()))
         };
-        let file = File::open_itself(path)?;
-        let opened = ParquetFile::new(Stored::File(file)).and_then(|file| Ok(file.checked()?));
-        let (file, checked) = opened.map_err(|error| damaged(error.to_string()))?;
+        let is_local = matches!(stored, Stored::File(_));
+        let opened = ParquetFile::new(stored).map(|file| (file.clone(), file.checked()));
+        let (file, checked) = match opened {
+            Ok((file, checked)) => {
+                checked.map_err(|error| file.failure().unwrap_or_else(|| damaged(error.to_string())))?
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+        };
         // No page has these bytes.
-        if file.get_bytes(0, MAGIC.len()).is_ok_and(|begin| *begin != MAGIC[..]) {
+        if is_local && file.get_bytes(0, MAGIC.len()).is_ok_and(|begin| *begin != MAGIC[..]) {
             return Err(damaged("expected PAR1 at the beginning".to_owned()));
         }
         let (content, metadata) = described(&checked).map_err(damaged)?;
@@ -155,13 +175,12 @@ impl Pack {
         self.metadata.metadata()
     }
 
-    /// Bytes of the file; the pages in them are checked.
+    /// Parts of the file; the pages in them are checked. In a store, they are fetched at once.
     ///
     /// # Errors
     /// Of reading, or of a page with another checksum.
-    pub fn bytes(&self, range: Range<u64>) -> Result<Bytes, ParquetError> {
-        let length = range.end.saturating_sub(range.start);
-        self.file.get_bytes(range.start, usize::try_from(length).unwrap_or(usize::MAX))
+    pub fn parts(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, ParquetError> {
+        self.file.parts(ranges)
     }
 
     /// Bytes of the whole file.
@@ -171,7 +190,7 @@ impl Pack {
 
     /// The file and its metadata, for a reader. Pages are checked when they are read.
     pub(crate) fn reading(&self) -> (ParquetFile, ArrowReaderMetadata) {
-        (self.file.clone(), self.metadata.clone())
+        (self.file.anew(), self.metadata.clone())
     }
 }
 

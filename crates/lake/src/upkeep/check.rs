@@ -197,6 +197,13 @@ fn check(
     if Path::new(&table.file).file_name().is_none_or(|name| name != table.file.as_str()) {
         return problem(("the name of a file in the run".to_owned(), format!("{:?}", table.file)), ANEW);
     }
+    // A store takes a request to say that it has no file.
+    if storage::is_url(&path)
+        && packs::may_have(&table.file, Some(table.bytes))
+        && let Some(outcome) = in_pack(run, table, context)?
+    {
+        return outcome.map_or(Ok(None), |difference| problem(difference, ANEW));
+    }
     match difference(&path, run, table, buffer, context) {
         Ok(None) => Ok(None),
         Ok(Some(difference)) => problem(difference, ANEW),

@@ -10,34 +10,32 @@
 //! * Readers: a file that is open stays readable; a reader that finds no file looks into the pack. Tables of a pack are
 //!   read as those of a file.
 //! * Writers: a run that is being made or has been replaced since it was packed stays as it is. One compaction at a
-//!   time: it holds the lock of the folder of the packs.
-//! * Cost: four passes over the tables that are packed, a sync of the file system per 256 runs.
+//!   time, see `pack_files.rs`; in a store, that of two that loses fails.
+//! * Cost: four passes over the tables that are packed, a sync of the file system per 256 runs. In a store, a request per
+//!   table and three per run, many at a time; memory of the largest pack, as a file.
 
 use super::choice::Choice;
-use super::pack_files;
+use super::pack_files::PackFiles;
 use super::packed::{self, Outcome};
 use super::prune::{self, Live};
 use crate::captured::captured_at;
 use crate::catalogue::Wanted;
 use crate::entry::TableEntry;
 use crate::packing::{self, Part, Rows};
-use crate::packs::{self, FOLDER, Member, NO_NIGHT, Pack};
+use crate::packs::{self, FOLDER, Member, NO_NIGHT};
 use crate::place::{self, Place};
 use crate::reader::Reader;
 use crate::selection::{self, FoundRun, Selection};
 use crate::{listed, moment, stored};
-use heaplake_kit::{Context, StageError, fs, storage, threads};
+use heaplake_kit::{Context, StageError, fs, threads};
 use heaplake_schemas::run::Packed;
 use heaplake_schemas::table::TableSchema;
-use heaplake_schemas::{SCHEMA_VERSION, edges, nodes, tables};
+use heaplake_schemas::{SCHEMA_VERSION, tables};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// Tables above this size stay in the folder of their run.
-const MOST_BYTES: u64 = 4 << 20;
 /// Fewest runs of a release and night that are worth a pack.
 const FEWEST: usize = 2;
 /// Runs whose descriptions are replaced together.
@@ -97,9 +95,7 @@ impl Candidate {
         let Some(parts) = place::parts(place).filter(|_| !leftovers.is_empty()) else { return Ok(()) };
         let held = Place::take_if_free(&parts.lake, &parts.release, &parts.snapshot)?;
         if held.is_some() && self.found.is_current() {
-            for path in leftovers {
-                fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))?;
-            }
+            packed::remove(&leftovers)?;
         }
         Ok(())
     }
@@ -108,19 +104,17 @@ impl Candidate {
 /// Runs of a release and night, by name.
 type Groups = BTreeMap<(String, String), Vec<Candidate>>;
 
-/// Packs the chosen runs of a lake, and removes rows of runs that are gone.
+/// Packs the chosen runs of a lake, and removes rows of runs that are gone. `scratch` is a local folder for the tables of
+/// a store.
 ///
 /// # Errors
-/// [`StageError::Refused`] for a lake in a store, or if another process compacts it. Those of writing: packs and runs
-/// that are done stay so.
-pub fn compact(lake: &Path, choice: &Choice, context: &Context<'_>) -> Result<Compacted, StageError> {
-    if storage::is_url(lake) {
-        let problem = format!("{}: a lake in an object store is not compacted", lake.display());
-        let advice = "compact a lake on a disk, then merge it into the store".to_owned();
-        return Err(StageError::Refused { problem, advice });
-    }
-    let folder = lake.join(FOLDER);
-    let _lock = pack_files::lock(&folder)?;
+/// [`StageError::Refused`] if another process compacts the lake. Those of writing: packs and runs that are done stay so.
+pub fn compact(
+    (lake, scratch): (&Path, &Path),
+    choice: &Choice,
+    context: &Context<'_>,
+) -> Result<Compacted, StageError> {
+    let files = PackFiles::take(lake, scratch)?;
     let wanted = Wanted { tables: &|_| true, details: false };
     let selection::Runs { found: runs, damaged, .. } = selection::runs_like(lake, &Selection::default(), wanted)?;
     let mut compacted = Compacted::default();
@@ -129,22 +123,28 @@ pub fn compact(lake: &Path, choice: &Choice, context: &Context<'_>) -> Result<Co
     let mut groups = groups(runs, choice, &mut compacted)?;
     let is_wanted = |runs: &[Candidate]| runs.len() >= FEWEST && runs.iter().any(|run| run.is_new);
     let mut live = Live::default();
-    groups.values().flatten().for_each(|run| live.is(&run.found.place, run.found.run.packed.clone()));
+    for Candidate { found, .. } in groups.values().flatten() {
+        live.is(&found.place, found.run.packed.clone(), found.run.identity.to_string());
+    }
     groups.values().flatten().try_for_each(Candidate::remove_leftovers)?;
     groups.retain(|_, runs| is_wanted(runs));
     context.progress.begin("compact", groups.values().flatten().map(Candidate::steps).sum());
     for ((release, night), runs) in groups {
         context.check()?;
-        match (Group { lake, release, night, runs }).compact(&mut compacted, &mut live, context) {
+        let done = Group { files: &files, release, night, runs }.compact(&mut compacted, &mut live, context);
+        files.remove_copies()?;
+        match done {
             // A pack of this night is damaged, or no pack: the other nights do not depend on it.
             Err(StageError::Table { path, problem }) => compacted.kept.push((path, problem)),
             done => done?,
         }
     }
-    prune::all(lake, &mut live, context)?;
+    prune::all(&files, &mut live, context)?;
     context.progress.end();
-    // Empty if nothing was packed.
-    let _ = fs::remove_dir(&folder);
+    if !files.is_shared() {
+        // Empty if nothing was packed.
+        let _ = fs::remove_dir(lake.join(FOLDER));
+    }
     Ok(compacted)
 }
 
@@ -202,12 +202,12 @@ fn night(captured_at_us: Option<i64>) -> String {
 
 /// True for a table that is packed if it is small.
 fn is_packable(table: &TableSchema) -> bool {
-    table.runs.have_it() && ![nodes::TABLE.file, edges::TABLE.file].contains(&table.file)
+    table.runs.have_it() && packs::may_have(table.file, Some(0))
 }
 
 /// Runs of a release and night.
 struct Group<'a> {
-    lake: &'a Path,
+    files: &'a PackFiles,
     release: String,
     night: String,
     runs: Vec<Candidate>,
@@ -216,6 +216,7 @@ struct Group<'a> {
 impl Group<'_> {
     /// Writes the packs, then the descriptions.
     fn compact(&mut self, compacted: &mut Compacted, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
+        self.copy(compacted)?;
         self.leave_damaged(compacted, context)?;
         if self.runs.len() < FEWEST || !self.runs.iter().any(|run| run.is_new) {
             return Ok(());
@@ -239,12 +240,26 @@ impl Group<'_> {
         Ok(())
     }
 
+    /// Copies the tables of new runs in a store; leaves out runs that are gone.
+    fn copy(&mut self, compacted: &mut Compacted) -> Result<(), StageError> {
+        let mut wanted = Vec::new();
+        for Candidate { found, .. } in self.runs.iter().filter(|run| run.is_new) {
+            let small = tables::ALL.iter().filter(|table| is_packable(table)).filter_map(|table| small(found, table));
+            wanted.extend(small.map(|entry| (&*found.place, &*entry.file, entry.bytes)));
+        }
+        let gone = self.files.copy(&wanted)?;
+        self.runs.retain(|run| !gone.contains(&run.found.place));
+        compacted.kept.extend(gone.into_iter().map(|place| (place, "another command changed this run".to_owned())));
+        Ok(())
+    }
+
     /// Leaves out new runs with a table that is not the one of their description, or has other columns.
     fn leave_damaged(&mut self, compacted: &mut Compacted, context: &Context<'_>) -> Result<(), StageError> {
         let mut kept = Vec::with_capacity(self.runs.len());
         let check = |run: &mut Candidate| {
             context.check()?;
-            if run.is_new { problem(&run.found, context) } else { Ok(None) }
+            let folder = self.files.folder_of(&run.found.place);
+            if run.is_new { problem(&run.found, &folder, context) } else { Ok(None) }
         };
         let problems = threads::map(context.threads, &mut self.runs, check);
         for (run, problem) in std::mem::take(&mut self.runs).into_iter().zip(problems) {
@@ -274,7 +289,8 @@ impl Group<'_> {
             let place = &run.found.place;
             files.entry(place.clone()).or_default().push(entry.clone());
             let (snapshot, release) = (run.snapshot.clone(), self.release.clone());
-            let (seal, rows) = (run.found.run.identity.to_string(), Rows::File(place.join(table.file)));
+            let (seal, rows) =
+                (run.found.run.identity.to_string(), Rows::File(self.files.folder_of(place).join(table.file)));
             parts.insert(run.snapshot.clone(), Part { snapshot, release, seal, rows });
         }
         Ok(parts.into_values().collect())
@@ -282,9 +298,9 @@ impl Group<'_> {
 
     /// The parts of the pack of a table, by name of the run; none if there is no pack.
     fn packed(&self, table: &TableSchema) -> Result<BTreeMap<String, Part>, StageError> {
-        let path = packs::path(self.lake, table.file, (&self.release, &self.night), SCHEMA_VERSION);
-        let pack = match Pack::open(&path) {
-            Ok(pack) => Arc::new(pack),
+        let path = self.path(table);
+        let pack = match self.files.open(&path) {
+            Ok(pack) => pack,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) => return Err(StageError::Table { path, problem: error.to_string() }),
         };
@@ -298,10 +314,13 @@ impl Group<'_> {
 
     /// Writes a pack and renames it over the old one; returns its bytes.
     fn write(&self, table: &TableSchema, parts: &[Part], context: &Context<'_>) -> Result<u64, StageError> {
-        let path = packs::path(self.lake, table.file, (&self.release, &self.night), SCHEMA_VERSION);
-        pack_files::write_over(self.lake, &path, |folder| {
-            packing::write(folder, (table.file, &packing::schema_of(table)), parts, context)
-        })
+        let write = |folder: &Path| packing::write(folder, (table.file, &packing::schema_of(table)), parts, context);
+        self.files.write_over(&self.path(table), write)
+    }
+
+    /// Path of the pack of a table.
+    fn path(&self, table: &TableSchema) -> PathBuf {
+        packs::path(self.files.lake(), table.file, (&self.release, &self.night), SCHEMA_VERSION)
     }
 
     /// Lets the descriptions of new runs name the night, and removes the files of their packed tables.
@@ -317,25 +336,27 @@ impl Group<'_> {
         for (found, packed) in &wished {
             assert_packed(&found.place, packed, files.get(&found.place).map_or(&[][..], Vec::as_slice))?;
         }
-        for ((found, packed), outcome) in wished.iter().zip(packed::switch(self.lake, &wished)?) {
+        let (mut done, mut gone) = (Vec::new(), Vec::new());
+        for ((found, packed), outcome) in wished.iter().zip(packed::switch(self.files.lake(), &wished)?) {
             let place = &found.place;
             match outcome {
                 Outcome::Packed(held) => {
-                    let of_run = files.get(place).map_or(&[][..], Vec::as_slice);
-                    for table in of_run {
-                        let path = place.join(&*table.file);
-                        fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))?;
+                    for table in files.get(place).map_or(&[][..], Vec::as_slice) {
+                        gone.push(place.join(&*table.file));
                         compacted.files += 1;
                         compacted.file_bytes += table.bytes;
                     }
-                    drop(held);
-                    compacted.runs += 1;
-                    compacted.places.push(place.clone());
-                    live.is(place, Some(packed.clone()));
+                    done.push((held, place, packed));
                 }
                 Outcome::Busy => compacted.kept.push((place.clone(), "another heaplake is making this run".to_owned())),
                 Outcome::Changed => compacted.kept.push((place.clone(), "another command changed this run".to_owned())),
             }
+        }
+        packed::remove(&gone)?;
+        for (_, place, packed) in &done {
+            compacted.runs += 1;
+            compacted.places.push((*place).clone());
+            live.is(place, Some((*packed).clone()), String::new());
         }
         Ok(())
     }
@@ -357,14 +378,14 @@ fn assert_packed(place: &Path, packed: &Packed, tables: &[TableEntry]) -> Result
 
 /// The table of a run, if the run has it and it is small.
 fn small<'r>(found: &'r FoundRun, table: &TableSchema) -> Option<&'r TableEntry> {
-    found.run.table(table.file).filter(|entry| entry.bytes <= MOST_BYTES)
+    found.run.table(table.file).filter(|entry| packs::may_have(table.file, Some(entry.bytes)))
 }
 
-/// Why a run is not packed.
-fn problem(found: &FoundRun, context: &Context<'_>) -> Result<Option<String>, StageError> {
+/// Why a run, with its tables in `folder`, is not packed.
+fn problem(found: &FoundRun, folder: &Path, context: &Context<'_>) -> Result<Option<String>, StageError> {
     for table in tables::ALL.iter().filter(|table| is_packable(table)) {
         let Some(entry) = small(found, table) else { continue };
-        let path = found.place.join(table.file);
+        let path = folder.join(table.file);
         if let Some(problem) = listed::problem(&path, entry, context)? {
             return Ok(Some(format!("{}: {problem}", table.file)));
         }

@@ -9,6 +9,7 @@ use crate::engine::workplace;
 use crate::print::{self, lake as text};
 use crate::progress::{Display, Mode};
 use clap::Args;
+use heaplake_kit::storage;
 use heaplake_lake::place;
 use heaplake_lake::upkeep::choice::{refuse_other, refuse_run};
 use heaplake_lake::upkeep::compact;
@@ -24,7 +25,8 @@ The tables of the runs of a release and day (UTC), except nodes, edges and those
  tables/TABLE/release=R/night=DAY/TABLE-VERSION.parquet, with the same rows and signed numbers. Hive, Spark, Trino, \
  Athena and DuckDB read the folder of a table as a table. Every command reads packed runs as before; drop removes their \
  rows. Each pack is compared with its sources before their files go, and a killed command leaves every run whole: the \
- next one does the rest. A run that another process is making stays as it is. Runs that were packed before stay so.";
+ next one does the rest. In an object store, a pack is replaced by a conditional put: of two commands at a time, one \
+ fails and changes nothing. A run that another process is making stays as it is. Runs that were packed before stay so.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake compact lake", after_long_help = MORE)]
@@ -55,7 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
     place::sweep(lake);
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
     let context = arguments.effort.context(&display, &cancel);
-    let compacted = compact::compact(lake, &arguments.period.choice(&arguments.choosing), &context)?;
+    let passing = if storage::is_url(lake) { Some(workplace::passing(None)?) } else { None };
+    let scratch = passing.as_ref().map_or(lake.as_path(), |passing| passing.path());
+    let compacted = compact::compact((lake, scratch), &arguments.period.choice(&arguments.choosing), &context)?;
     let mut catalogue = Cataloguing::new(None);
     compacted.places.iter().for_each(|place| catalogue.add_place(place.clone()));
     catalogue.write();

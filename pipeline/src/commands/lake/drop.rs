@@ -145,7 +145,12 @@ fn prune(plan: &Plan) -> Result<(), StageError> {
     }
     let cancel = stopped_by_signals();
     let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
-    nights.iter().try_for_each(|(lake, nights)| prune::partitions(lake, nights, &context))
+    for (lake, nights) in &nights {
+        let passing = if storage::is_url(lake) { Some(workplace::passing(None)?) } else { None };
+        let scratch = passing.as_ref().map_or(*lake, |passing| passing.path());
+        prune::partitions((lake, scratch), nights, &context)?;
+    }
+    Ok(())
 }
 
 /// Refuses an outcome that leaves the run in place.
