@@ -34,3 +34,4 @@ mod schemas;
 mod signatures;
 mod trend;
 mod values;
+mod what_if;

@@ -156,7 +156,7 @@ fn each(
 }
 
 /// Preorder positions in the dominator tree, and ends of subtrees.
-fn numbered(dominator: &[u32]) -> Vec<(u32, u32)> {
+pub(crate) fn numbered(dominator: &[u32]) -> Vec<(u32, u32)> {
     let mut behind = vec![0u32; dominator.len() + 1];
     dominator.iter().for_each(|&above| behind[above as usize + 1] += 1);
     (1..behind.len()).for_each(|node| behind[node] += behind[node - 1]);

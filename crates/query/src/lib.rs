@@ -2,12 +2,14 @@
 //! caller renders it for people.
 //!
 //! [`why`] finds paths that keep an object alive, [`top`] the objects that retain most, [`tree`] the objects that one
-//! dominates, [`object`] the contents of objects, and [`track`] the object of a replayed trace at an address. They scan
-//! single columns of the table of nodes, and read only the rows that they show. Resident memory is 4 bytes per node for
-//! dominators, 4 more for [`top`], 17 more for a shortest path; for several paths and for all [`holders`] 29 more per
-//! node and 8 per essential edge, and for several paths another 12 and 4.
+//! dominates, [`object`] the contents of objects, [`what_if`] what would be freed without some references, and [`track`]
+//! the object of a replayed trace at an address. They scan single columns of the table of nodes, and read only the rows
+//! that they show. Resident memory is 4 bytes per node for dominators, 4 more for [`top`], 17 more for a shortest path;
+//! for several paths and for all [`holders`] 29 more per node and 8 per essential edge, and for several paths another 12
+//! and 4; for [`what_if`] 57 per node and 4 per essential edge.
 
 mod asked;
+mod cut;
 mod error;
 mod graph;
 pub mod holders;
@@ -17,12 +19,15 @@ pub mod object;
 mod paths;
 #[cfg(test)]
 mod properties;
+mod reach;
 pub mod rows;
 mod stored_paths;
 pub mod top;
 pub mod track;
 pub mod tree;
+pub mod what_if;
 pub mod why;
 
 pub use asked::{Asked, Subject};
+pub use cut::Cut;
 pub use error::QueryError;

@@ -6,7 +6,7 @@ use glob::{MatchOptions, Pattern};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
 use heaplake_schemas::table::TableSchema;
-use heaplake_schemas::{classes, owners};
+use heaplake_schemas::{classes, nodes, owners};
 use std::collections::BTreeSet;
 use strsim::generic_levenshtein;
 
@@ -29,6 +29,8 @@ pub(crate) const CLASS: Key = Key {
     table: &classes::TABLE,
     advice: "the table of classes has all names; * in a pattern is any text",
 };
+/// Also classes of nodes that the table of classes counts with others: parts.
+pub(crate) const NODE_CLASS: Key = Key { table: &nodes::TABLE, ..CLASS };
 pub(crate) const OWNER: Key = Key {
     column: "owner",
     table: &owners::TABLE,

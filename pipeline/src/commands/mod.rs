@@ -28,6 +28,7 @@ mod templates;
 mod top;
 mod track;
 pub mod trend;
+mod what_if;
 mod why;
 
 use crate::diagnostic::{Diagnostic, Done, Exit};
@@ -110,6 +111,8 @@ enum Command {
     Report(report::Arguments),
     /// Print why an object is alive: a shortest path from a root, and its dominators
     Why(why::Arguments),
+    /// Print what would be freed if some references were not there
+    WhatIf(what_if::Arguments),
     /// Print the objects that retain most
     Top(top::Arguments),
     /// Print the objects that an object dominates, as a tree
@@ -187,6 +190,7 @@ fn carry_out(command: Command) -> Done {
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
+        Command::WhatIf(arguments) => what_if::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Dominators(arguments) => dominators::run(&arguments),
         Command::Object(arguments) => object::run(&arguments),

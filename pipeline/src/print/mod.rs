@@ -15,6 +15,7 @@ mod subjects;
 pub mod summary;
 pub mod terminal;
 pub mod trend;
+pub mod what_if;
 
 use crate::diagnostic::Diagnostic;
 use heaplake_kit::text::is_unseen;

@@ -1,0 +1,157 @@
+//! Input of a question about cuts: columns of the nodes in memory, the essential edges one after the other.
+
+use crate::asked::Asked;
+use crate::cut::{Cut, What};
+use crate::error::QueryError;
+use crate::graph::numbered;
+use crate::names::{NODE_CLASS, Wanted};
+use crate::reach::Variants;
+use crate::rows::dominators;
+use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, damaged, value};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+/// Columns of the nodes.
+pub(super) struct Heap {
+    pub root: u32,
+    /// Dominator tree in preorder: position of each node, and the end of its subtree.
+    pub place: Vec<(u32, u32)>,
+    /// Nodes that the root holds: those without a retainer, until the edges are read.
+    pub is_held: Vec<bool>,
+    pub class: Vec<u32>,
+    /// As `class`, but of a part, such as the backing store of a map, the class of the object that it belongs to.
+    pub holder: Vec<u32>,
+    pub names: FxHashMap<u32, String>,
+    /// Cuts of fields or elements of a class.
+    pub of_class: FxHashMap<u32, Variants>,
+    /// Cuts of an object.
+    pub of_node: FxHashMap<u32, Variants>,
+}
+
+/// Most levels of parts.
+const NESTED: usize = 8;
+
+impl Heap {
+    pub(super) fn read(asked: &Asked, cuts: &[Cut]) -> Result<Self, QueryError> {
+        let dominator = dominators(&asked.nodes())?;
+        let mut wanted = Vec::new();
+        let mut of_node = FxHashMap::default();
+        for (at, cut) in cuts.iter().enumerate() {
+            match &cut.what {
+                What::Field { class, .. } | What::Elements { class } => {
+                    wanted
+                        .extend(Wanted::of(asked, &NODE_CLASS, std::slice::from_ref(class))?.map(|names| (at, names)));
+                }
+                What::Object(subject) => *of_node.entry(asked.find(*subject)?).or_default() |= 1 << at,
+            }
+        }
+        let root = (0..).zip(&dominator).find(|(node, above)| node == *above).map_or(0, |(node, _)| node);
+        let count = dominator.len();
+        let mut heap = Self {
+            root,
+            place: numbered(&dominator),
+            is_held: Vec::with_capacity(count),
+            class: Vec::with_capacity(count),
+            holder: Vec::new(),
+            names: FxHashMap::default(),
+            of_class: FxHashMap::default(),
+            of_node,
+        };
+        let mut is_part = Vec::with_capacity(dominator.len());
+        let mut batches = Reader::open(&asked.nodes())?.columns(&["class_id", "class", "kind", "reachable"])?;
+        while let Some(batch) = batches.batch()? {
+            let (ids, names, kinds) = (batch.u32s("class_id")?, batch.texts("class")?, batch.texts("kind")?);
+            let reachable = batch.flags("reachable")?;
+            for row in 0..batch.len() {
+                heap.is_held.push(reachable.value(row));
+                is_part.push(asked.run.summary.part_kinds.iter().any(|kind| kind == kinds.value(row)));
+                let class = ids.value(row);
+                heap.class.push(class);
+                if let Entry::Vacant(new) = heap.names.entry(class) {
+                    let name = names.value(row);
+                    let bits =
+                        wanted.iter().filter(|(_, names)| names.has(name)).fold(0, |bits, (at, _)| bits | 1 << at);
+                    new.insert(name.to_owned());
+                    heap.of_class.extend((bits != 0).then_some((class, bits)));
+                }
+            }
+        }
+        let above = |&at: &u32| Some(dominator[at as usize]);
+        let owner = |node: u32| {
+            let mut up = std::iter::successors(Some(node), above).take(NESTED);
+            up.find(|&at| !is_part[at as usize]).filter(|&at| at != root).unwrap_or(node)
+        };
+        heap.holder = (0..dominator.len() as u32).map(|node| heap.class[owner(node) as usize]).collect();
+        Ok(heap)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.class.len()
+    }
+
+    /// Whether a node dominates another, itself included.
+    pub(super) fn dominates(&self, above: u32, node: u32) -> bool {
+        let (start, end) = self.place[above as usize];
+        (start..end).contains(&self.place[node as usize].0)
+    }
+
+    /// Whether a node dominates one of those at these positions, which are sorted.
+    pub(super) fn dominates_any(&self, above: u32, positions: &[u32]) -> bool {
+        let (start, end) = self.place[above as usize];
+        positions.get(positions.partition_point(|&at| at < start)).is_some_and(|&at| at < end)
+    }
+
+    /// The nodes in preorder of the dominator tree.
+    pub(super) fn preorder(&self) -> Vec<u32> {
+        let mut order = vec![0; self.len()];
+        for (node, (position, _)) in (0..).zip(&self.place) {
+            order[*position as usize] = node;
+        }
+        order
+    }
+}
+
+/// An essential edge as read.
+pub(super) struct Edge<'a> {
+    pub from: u32,
+    pub to: u32,
+    pub name: Option<&'a str>,
+    pub index: Option<u32>,
+}
+
+impl Edge<'_> {
+    /// Its label; `[]` for an element.
+    pub(super) fn label(&self) -> Option<&str> {
+        let is_number = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        match self.name {
+            Some(name) if is_number(&name) => Some("[]"),
+            Some(name) => Some(name),
+            None => self.index.map(|_| "[]"),
+        }
+    }
+}
+
+/// Calls `work` with every essential edge between two nodes.
+pub(super) fn each(
+    table: &Path,
+    nodes: usize,
+    mut work: impl FnMut(&Edge<'_>) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let mut batches = Reader::open(table)?.columns(&["from", "to", "essential", "name", "index"])?;
+    while let Some(batch) = batches.batch()? {
+        let (from, to, essential) = (batch.u32s("from")?, batch.u32s("to")?, batch.flags("essential")?);
+        let (names, indices) = (batch.texts("name")?, batch.u32s("index")?);
+        for row in 0..batch.len() {
+            let (from, to) = (from.value(row), to.value(row));
+            if from.max(to) as usize >= nodes {
+                return Err(damaged(table, format!("an edge from {from} to {to} in a graph of {nodes} nodes")));
+            }
+            if essential.value(row) && from != to {
+                work(&Edge { from, to, name: value(names, row), index: value(indices, row) })?;
+            }
+        }
+    }
+    Ok(())
+}
