@@ -2,6 +2,7 @@
 
 use super::ALONE;
 use heaplake_support::generated::generated;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,17 +10,17 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// At most one sample in this many may have more running threads: the scheduler polls every 10 ms, and the threads of a
-/// sample are not read at one instant.
-const RARE: usize = 10;
-/// At most one sample in this many may have two more or above: a test machine under load stretches the reading.
-const VERY_RARE: usize = 100;
-/// Samples that may fall into the exit of the process.
-const EXITING: usize = 2;
+/// Beginning of the names of the threads of the pool.
+const COMPUTING: &str = "compute-";
+/// Threads outside the pool may take at most one part in this many of the CPU time: they wait, and pass work on.
+const OTHERS: u64 = 10;
 
-/// Analyses an input; returns the number of running or runnable threads in each sample, except the last ones: when a
-/// process exits, the kernel wakes every thread to end it, and each counts as runnable.
-fn samples(input: &Path, lake: &Path, threads: usize) -> Vec<usize> {
+/// A thread: its name, and its CPU time in ticks of the kernel when it was last seen.
+type Thread = (String, u64);
+
+/// Analyses an input; returns the threads of the process, by number. How many of them are runnable at an instant says
+/// little on a machine under load: a thread that ends or passes work on may wait for a core to do so.
+fn threads_of(input: &Path, lake: &Path, threads: usize) -> BTreeMap<String, Thread> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_heaplake"))
         .arg("analyze")
         .arg(input)
@@ -30,32 +31,41 @@ fn samples(input: &Path, lake: &Path, threads: usize) -> Vec<usize> {
         .spawn()
         .unwrap();
     let tasks = format!("/proc/{}/task", child.id());
-    let mut samples = Vec::new();
+    let mut seen = BTreeMap::new();
     let status = loop {
-        let stats = fs::read_dir(&tasks).into_iter().flatten().flatten();
-        let is_running = |stat: &String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'));
-        let stats = stats.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-        samples.push(stats.filter(is_running).count());
+        for task in fs::read_dir(&tasks).into_iter().flatten().flatten() {
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            if let Some(thread) = thread(&stat) {
+                seen.insert(task.file_name().into_string().unwrap(), thread);
+            }
+        }
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
         sleep(Duration::from_millis(5));
     };
     assert!(status.success());
-    samples.truncate(samples.len().saturating_sub(EXITING));
-    samples
+    seen
+}
+
+/// Name and CPU time in a line of `/proc/PID/task/TID/stat` (proc(5)): fields 2, 14 and 15.
+fn thread(stat: &str) -> Option<Thread> {
+    let (before, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some((before.split_once('(')?.1.to_owned(), ticks(14)? + ticks(15)?))
 }
 
 fn check(input: &Path) {
     let folder = TempDir::new().unwrap();
     for threads in [1, 2, 8] {
-        let mut samples = samples(input, &folder.path().join("lake"), threads);
-        samples.retain(|&running| running > 0);
-        assert!(samples.len() > 50, "too short to be measured: {samples:?}");
-        for (limit, rare) in [(threads, RARE), (threads + 1, VERY_RARE)] {
-            let over = samples.iter().filter(|&&running| running > limit).count();
-            assert!(over * rare <= samples.len(), "{threads}: {over} above {limit} of {samples:?}");
-        }
+        let seen = threads_of(input, &folder.path().join("lake"), threads);
+        let (computing, others): (Vec<&Thread>, Vec<&Thread>) =
+            seen.values().partition(|(name, _)| name.starts_with(COMPUTING));
+        let sum = |threads: &[&Thread]| threads.iter().map(|(_, ticks)| ticks).sum::<u64>();
+        assert_eq!(computing.len(), threads, "{seen:?}");
+        assert!(sum(&computing) > 20, "too short to be measured: {seen:?}");
+        assert!(sum(&others) * OTHERS <= sum(&computing), "{threads}: {seen:?}");
     }
 }
 
