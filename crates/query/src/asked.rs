@@ -6,6 +6,7 @@ use heaplake_lake::reader::Reader;
 use heaplake_lake::selection::{self, OpenRun};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Referents, TableName, Tables};
 use heaplake_schemas::run::Run;
+use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{edges, nodes};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -44,23 +45,41 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Opens a run.
+    /// Opens a run with a table of nodes.
     ///
     /// # Errors
-    /// [`QueryError`] also if the run has no table of nodes.
+    /// [`QueryError`] also if the run has no such table.
     pub fn open(folder: &Path) -> Result<Self, QueryError> {
-        let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
-        let asked = Self { folder: folder.to_owned(), run: Arc::clone(&held.run), _held: held };
-        match asked.has(nodes::TABLE.file) {
-            true => Ok(asked),
-            false => Err(QueryError::usage(
-                format!("{}: this run has no table of nodes", folder.display()),
-                "analyse the snapshot again with --force, and without --tables",
-            )),
-        }
+        let asked = Self::with_any_tables(folder)?;
+        asked.need(&nodes::TABLE)?;
+        Ok(asked)
     }
 
-    pub(crate) fn has(&self, file: &str) -> bool {
+    /// Opens a run, whatever tables it has.
+    pub fn with_any_tables(folder: &Path) -> Result<Self, QueryError> {
+        let held = selection::hold(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
+        Ok(Self { folder: folder.to_owned(), run: Arc::clone(&held.run), _held: held })
+    }
+
+    /// The description of the run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Path of a table.
+    ///
+    /// # Errors
+    /// [`QueryError`] if the run has no such table.
+    pub fn need(&self, table: &TableSchema) -> Result<PathBuf, QueryError> {
+        if self.has(table.file) {
+            return Ok(self.folder.join(table.file));
+        }
+        let cause = format!("{}: this run has no table of {}", self.folder.display(), table.name);
+        Err(QueryError::usage(cause, "analyse the snapshot again with --force, and without --tables"))
+    }
+
+    /// Whether the run has a table, by its file.
+    pub fn has(&self, file: &str) -> bool {
         self.run.tables.iter().any(|table| table.file == file)
     }
 
@@ -78,7 +97,10 @@ impl Asked {
     }
 
     /// Resolves a subject to a node number.
-    pub(crate) fn find(&self, subject: Subject) -> Result<u32, QueryError> {
+    ///
+    /// # Errors
+    /// [`QueryError`] if there is no such node.
+    pub fn find(&self, subject: Subject) -> Result<u32, QueryError> {
         // The table has the number of nodes, not `run.json`.
         let table = Reader::open(&self.nodes())?;
         let nodes = table.rows();

@@ -114,7 +114,7 @@ fn meant(all: &BTreeSet<String>, pattern: &Pattern) -> String {
 
 /// Names nearest to the typed text: those that contain it first, then those with a small edit distance, in full or
 /// without their package.
-fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str> {
     let typed = plain(typed);
     if typed.is_empty() {
         return Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::asked::Asked;
 use crate::error::QueryError;
+use crate::largest::Largest;
 use crate::names::{self, Key, Wanted};
 use crate::rows::{self, NodeRow, fetch};
 use glob::Pattern;
@@ -9,7 +10,6 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::path::Path;
 
 /// Nearest dominators shown per object.
@@ -51,6 +51,11 @@ pub struct Patterns {
 /// # Errors
 /// [`QueryError`] also if no class or no owner matches, or if the run has no column of owners.
 pub fn ask(asked: &Asked, patterns: &Patterns, most: usize) -> Result<Top, QueryError> {
+    page(asked, patterns, 0, most)
+}
+
+/// As [`ask`], from the place `first` to the place `end`. Resident memory: also 16 bytes for each place up to `end`.
+pub fn page(asked: &Asked, patterns: &Patterns, first: usize, end: usize) -> Result<Top, QueryError> {
     let nodes = asked.nodes();
     if !patterns.owners.is_empty() && !Reader::open(&nodes)?.has(names::OWNER.column) {
         let cause = format!("{}: the nodes of this run have no owners", asked.folder.display());
@@ -63,7 +68,7 @@ pub fn ask(asked: &Asked, patterns: &Patterns, most: usize) -> Result<Top, Query
     for (key, patterns) in [(&names::CLASS, &patterns.classes), (&names::OWNER, &patterns.owners)] {
         wanted.extend(Wanted::of(asked, key, patterns)?.map(|names| (key, names)));
     }
-    let best = largest(&nodes, &wanted, most)?;
+    let best = largest(&nodes, &wanted, end)?.from(first);
     let dominators = rows::dominators(&nodes)?;
     let mut depths = vec![UNKNOWN; dominators.len()];
     let above: Vec<(u32, Vec<u32>, usize)> = best
@@ -114,10 +119,9 @@ fn depth(node: u32, dominators: &[u32], depths: &mut [u32]) -> u32 {
     depth
 }
 
-/// Finds the `most` largest objects, largest first.
-fn largest(nodes: &Path, wanted: &[(&Key, Wanted)], most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
-    // Heap with the smallest on top.
-    let mut best: BinaryHeap<(Reverse<u64>, u32)> = BinaryHeap::new();
+/// Finds the `most` largest objects.
+fn largest(nodes: &Path, wanted: &[(&Key, Wanted)], most: usize) -> Result<Largest, StageError> {
+    let mut best = Largest::new(most);
     let columns: Vec<&str> =
         ["kind", "retained_bytes"].into_iter().chain(wanted.iter().map(|(key, _)| key.column)).collect();
     let mut batches = Reader::open(nodes)?.columns(&columns)?;
@@ -127,7 +131,7 @@ fn largest(nodes: &Path, wanted: &[(&Key, Wanted)], most: usize) -> Result<Vec<(
         let names = names.collect::<Result<Vec<_>, StageError>>()?;
         for (row, &bytes) in retained.values().iter().enumerate() {
             let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
-            if best.len() == most && best.peek().is_none_or(|last| entry >= *last) {
+            if !best.would_stay(entry) {
                 continue;
             }
             // Skip nodes of the runtime itself, unless a pattern selects them.
@@ -136,14 +140,11 @@ fn largest(nodes: &Path, wanted: &[(&Key, Wanted)], most: usize) -> Result<Vec<(
                 false => names.iter().all(|(names, wanted)| value(*names, row).is_some_and(|name| wanted.has(name))),
             };
             if fits {
-                best.push(entry);
-                if best.len() > most {
-                    best.pop();
-                }
+                best.add(entry);
             }
         }
     }
-    Ok(best.into_sorted_vec())
+    Ok(best)
 }
 
 #[cfg(test)]

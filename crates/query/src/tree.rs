@@ -90,7 +90,7 @@ fn branch(node: u32, found: &BTreeMap<u32, Children>, rows: &BTreeMap<u32, NodeR
 }
 
 /// Finds the root: the node that dominates itself.
-fn root(asked: &Asked) -> Result<u32, StageError> {
+pub(crate) fn root(asked: &Asked) -> Result<u32, StageError> {
     let nodes = asked.nodes();
     let mut batches = Reader::open(&nodes)?.columns(&["dominator"])?;
     while let Some(batch) = batches.batch()? {

@@ -24,7 +24,7 @@ const FEWEST: usize = 2;
 /// Bytes of memory per finding of a run.
 const OF_FINDING: u64 = 48;
 /// Rules of heap-wide waste: they name no holder.
-pub(crate) const OF_WASTE: [&str; 11] = [
+pub const OF_WASTE: [&str; 11] = [
     "boxed-numbers",
     "collection-slack",
     "duplicate-arrays",

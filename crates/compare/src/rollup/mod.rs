@@ -26,7 +26,7 @@ mod table;
 mod write;
 
 pub use answer::Answer;
-pub(crate) use clusters::OF_WASTE;
+pub use clusters::OF_WASTE;
 
 use crate::error::CompareError;
 use crate::sides::{Key, Notes, is_compared};

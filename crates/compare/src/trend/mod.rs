@@ -17,6 +17,7 @@ mod table;
 mod versions;
 
 pub use answer::{Answer, InBrief, TopRow};
+pub use versions::compare as compare_releases;
 
 use crate::error::CompareError;
 use crate::ranked;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Compares names, with digits as numbers: `7.9` is before `7.10`, and `7.2-rc1` before `7.2`.
-pub(super) fn compare(a: &str, b: &str) -> Ordering {
+pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
         match (left.is_empty(), right.is_empty()) {
