@@ -11,6 +11,7 @@
 //! | read the tables of a comparison | `compared` |
 //! | read a file of the user beside them | [`attached`] |
 //! | run statements within bounded memory | [`session::Session`] |
+//! | collect some rows in memory as JSON | [`collected::Collected`] |
 //! | write rows as a table, CSV, JSON or Parquet | [`output`] |
 //! | run a query by its name | [`named`] |
 //! | complete the names of tables and columns | [`words`] |
@@ -21,6 +22,7 @@
 mod address;
 mod apart;
 pub mod attached;
+pub mod collected;
 mod compared;
 mod depth;
 pub mod error;
