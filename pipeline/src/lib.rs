@@ -4,11 +4,14 @@
 //! writes to standard output, [`log`] and [`progress`] to standard error; [`diagnostic`] turns failures into diagnostics
 //! and exit codes.
 
+#[cfg(feature = "sql")]
+mod bucket;
 pub mod commands;
 pub mod diagnostic;
 pub mod engine;
 mod inputs;
 pub mod log;
+mod mcp;
 pub mod memory;
 mod metrics;
 pub mod name_rules;

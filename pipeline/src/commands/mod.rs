@@ -14,6 +14,7 @@ pub mod fleet;
 pub mod gates;
 mod lake;
 mod man;
+mod mcp;
 mod missed;
 mod object;
 mod outputs;
@@ -119,6 +120,8 @@ enum Command {
     Dominators(dominators::Arguments),
     /// Print the contents of objects, side by side: fields, elements, texts
     Object(object::Arguments),
+    /// Serve a lake or a run to agents, by the Model Context Protocol
+    Mcp(mcp::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Print the manual page of heaplake, or of one of its commands
@@ -194,6 +197,7 @@ fn carry_out(command: Command) -> Done {
         Command::Top(arguments) => top::run(&arguments),
         Command::Dominators(arguments) => dominators::run(&arguments),
         Command::Object(arguments) => object::run(&arguments),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
     }

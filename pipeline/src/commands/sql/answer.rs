@@ -3,20 +3,19 @@
 use super::arguments::{Arguments, Format};
 use super::prompt;
 use super::writing::written;
+use crate::bucket;
 use crate::commands::batch::stopped_by_signals;
 use crate::commands::outputs;
 use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::engine::workplace;
 use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
-#[cfg(feature = "stores")]
-use heaplake_kit::{IoAt, storage};
 use heaplake_kit::{map_alone, memory_limit, raise_open_files};
 use heaplake_lake::output_file;
 use heaplake_sql::attached::Attached;
 use heaplake_sql::error::{Kind, SqlError};
 use heaplake_sql::named;
-use heaplake_sql::session::{Bucket, Limits, ParamValues, Session, Statement};
+use heaplake_sql::session::{Limits, ParamValues, Session, Statement};
 use heaplake_sql::writer::Writer;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -49,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Done {
     arguments.out.iter().try_for_each(|file| output_file::check_in_folder(file)).map_err(Diagnostic::of_usage)?;
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Diagnostic::of_usage)?;
-    let bucket = bucket(&arguments.lake)?;
+    let bucket = bucket::of(&arguments.lake)?;
     let budget = arguments.resources.effort.memory();
     let limits = Limits {
         memory: budget.saturating_sub(FIXED_OVERHEAD),
@@ -151,19 +150,6 @@ impl Open<'_> {
         }
         self.session.run(statement.clone(), values.cloned(), writer, self.cancel)
     }
-}
-
-/// Returns the bucket of a lake in an object store.
-#[cfg(feature = "stores")]
-fn bucket(lake: &Path) -> Result<Option<Bucket>, Diagnostic> {
-    let bucket = storage::url(lake).map(heaplake_stores::bucket).transpose();
-    Ok(bucket.at(lake, "open")?)
-}
-
-/// This build has no object stores, and URLs were refused before.
-#[cfg(not(feature = "stores"))]
-fn bucket(_: &Path) -> Result<Option<Bucket>, Diagnostic> {
-    Ok(None)
 }
 
 /// Reports that a statement is run again.
