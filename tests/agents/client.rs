@@ -23,9 +23,14 @@ pub(crate) struct Client {
 impl Client {
     /// Starts a server over a lake or run, without a word to it.
     pub(crate) fn silent(path: &Path) -> Self {
+        Self::spawned(path, &[])
+    }
+
+    fn spawned(path: &Path, options: &[&str]) -> Self {
         let mut server = Command::new(binary())
             .arg("mcp")
             .arg(path)
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -38,7 +43,12 @@ impl Client {
 
     /// Starts a server, and lists its tools.
     pub(crate) fn start(path: &Path) -> Self {
-        let mut client = Self::silent(path);
+        Self::with(path, &[])
+    }
+
+    /// The same with options of the command.
+    pub(crate) fn with(path: &Path, options: &[&str]) -> Self {
+        let mut client = Self::spawned(path, options);
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},

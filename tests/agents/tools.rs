@@ -232,6 +232,51 @@ fn statements_are_answered_where_there_is_sql() {
     assert!(client.call("query", json!({"sql": "SELECT repeat('x', 100000) AS t"}))["coverage"]["cut"].is_array());
 }
 
+#[test]
+fn answers_of_a_compacted_lake_are_the_same() {
+    let lake = Lake::new();
+    for (name, release) in [("s1", "1.0"), ("s2", "1.0"), ("small", "1.1")] {
+        lake.analyze(fixtures::v8(name)).args(["--release", release, "--label", "host=a"]).assert().success();
+    }
+    let calls = || {
+        let mut client = Client::start(&lake.path());
+        [
+            client.call("overview", json!({"run": "s1"})),
+            client.call("findings", json!({"run": "s1"})),
+            client.call("top", json!({"run": "s1", "what": "classes"})),
+            client.call("class", json!({"run": "s1", "class": "Map"})),
+            client.call("why", json!({"run": "s1", "node": 40})),
+            client.call("compare", json!({})),
+        ]
+        .map(|answer| answer["heap_data"].to_string())
+    };
+    let before = calls();
+    heaplake().args(["lake", "compact", "--quiet"]).arg(lake.path()).assert().success();
+    assert!(
+        !lake
+            .path()
+            .join("release=1.0")
+            .read_dir()
+            .unwrap()
+            .flatten()
+            .any(|run| run.path().join("classes.parquet").exists())
+    );
+    assert_eq!(calls(), before);
+}
+
+#[test]
+fn several_paths_need_memory() {
+    let (lake, _) = one(&["--edges"]);
+    let run = lake.path().join("release=none/snapshot=it");
+    let mut client = Client::start(&run);
+    assert!(client.call("why", json!({"node": 4, "paths": 2}))["heap_data"]["paths"].is_array());
+    drop(client);
+    let mut client = Client::with(&run, &["--memory", "1KiB"]);
+    let why = client.call("why", json!({"node": 4, "paths": 2}));
+    assert!(why["heap_data"]["paths"].is_null() && why["notes"][0].as_str().unwrap().contains("--memory"), "{why}");
+    assert!(why["heap_data"]["path"].is_array());
+}
+
 /// Content, time of change and mode of each file and folder below a folder.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64, u32)> {
     let mut all = BTreeMap::new();

@@ -3,6 +3,7 @@
 use super::asking::Ask;
 use super::failing::{OrFail, json_of};
 use super::object::no_node;
+use heaplake_kit::text::size;
 use heaplake_mcp::answer::Answer;
 use heaplake_mcp::failure::Failure;
 use heaplake_mcp::next::Next;
@@ -14,9 +15,10 @@ use serde_json::{Map, Value, json};
 
 /// Steps of a path in an answer, half at each end.
 const STEPS: usize = 12;
-/// Most paths of a call, and nodes of a run up to which several paths are sought: they take 29 bytes per node.
+/// Most paths of a call.
 const PATHS: u64 = 10;
-const NODES: u64 = 20_000_000;
+/// Bytes that a search for several paths takes per node and per edge.
+const OF_SEVERAL: (u64, u64) = (41, 12);
 /// Steps of a path of a finding.
 const STORED: usize = 24;
 
@@ -49,11 +51,13 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     let node = run.asked.find(subject).or_fail()?;
     let paths = ask.arguments.number("paths")?.unwrap_or(0).min(PATHS);
     let mut notes = Vec::new();
-    let is_large = run.asked.run().summary.node_count > NODES;
-    if is_large && paths > 0 {
-        notes.push(format!("Only the shortest path: several are sought in runs of up to {NODES} objects."));
+    let summary = &run.asked.run().summary;
+    let bytes = OF_SEVERAL.0.saturating_mul(summary.node_count) + OF_SEVERAL.1.saturating_mul(summary.edge_count);
+    let fits = bytes <= ask.resources.memory;
+    if !fits && paths > 0 {
+        notes.push(format!("Only the shortest path: several take {}, and --memory is less.", size(bytes)));
     }
-    let several = (paths > 0 && !is_large).then_some(paths as usize);
+    let several = (paths > 0 && fits).then_some(paths as usize);
     let found = why::ask(&run.asked, subject, Wanted { paths: several, all: false }).or_fail()?;
     let mut cut = Vec::new();
     let mut data = Map::new();
