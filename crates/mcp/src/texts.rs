@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(tamed("\u{1b}\u{1b}", 6), r"\u{1b…");
         let mut value = json!({"a\u{7}": ["x\u{200b}", {"b": "1234567"}], "n": 7});
         assert!(tame(&mut value, 6));
-        assert_eq!(value, json!({r"a\u{7…": [r"x\u{2…", {"b": "12345…"}], "n": 7}));
+        assert_eq!(value, json!({r"a\u{7}": [r"x\u{2…", {"b": "12345…"}], "n": 7}));
         assert!(!tame(&mut json!({"a": "b…"}), 6));
     }
 
