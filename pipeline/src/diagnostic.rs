@@ -123,6 +123,19 @@ impl Diagnostic {
         Self { exit: diagnostic.exit.max(Exit::Usage), ..diagnostic }
     }
 
+    /// Leaves out what an error quotes of the input.
+    #[must_use]
+    pub fn without_contents(self) -> Self {
+        let Self { cause, advice, exit, error, input } = self;
+        match error.map(|error| *error) {
+            Some(StageError::Input(mut error)) if error.found.contains(['"', '`']) => {
+                "something else, which --texts leaves out".clone_into(&mut error.found);
+                Self { exit, input, ..Self::from(StageError::Input(error)) }
+            }
+            error => Self { cause, advice, exit, error: error.map(Box::new), input },
+        }
+    }
+
     /// Adds the name of the input to the cause, which stays on one line.
     #[must_use]
     pub fn about(self, input: &str) -> Self {

@@ -92,6 +92,7 @@ SUMMARY_TYPES = {
     "medium_findings": "Int64",
     "low_findings": "Int64",
     "partial_reason": "Utf8",
+    "texts": "Utf8",
     "heaplake_version": "Utf8",
     "schema_version": "UInt32",
     "scratch_bytes": "Int64",

@@ -52,6 +52,7 @@ class Run:
     - `input_bytes`, `disk_bytes`: bytes of the input as stored, and of the files of the run
     - `severities`: findings by severity
     - `partial`: what the run leaves out because its input is damaged, or None
+    - `texts`: texts of the heap in it, `full`, `hash` or `none`; None for a trace
 
     >>> run = heaplake.open("lake").runs[0]
     >>> run.release, run.labels["host"]
@@ -72,6 +73,7 @@ class Run:
     disk_bytes: int
     severities: Severities
     partial: str | None
+    texts: str | None
     _details: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod
@@ -83,7 +85,7 @@ class Run:
             labels=MappingProxyType(dict(listed["labels"])),
             severities=Severities(**listed["findings"]),
             _details=listed["details"],
-            **{name: listed[name] for name in (*same, "input_bytes", "disk_bytes", "partial")},
+            **{name: listed[name] for name in (*same, "input_bytes", "disk_bytes", "partial", "texts")},
         )
 
     @cached_property
@@ -155,6 +157,7 @@ class Run:
             "medium_findings": self.severities.medium,
             "low_findings": self.severities.low,
             "partial_reason": self.partial,
+            "texts": self.texts,
             "heaplake_version": details["heaplake_version"],
             "schema_version": details["schema_version"],
             "scratch_bytes": details["scratch_bytes"],

@@ -59,6 +59,7 @@ const RUN_COLUMNS: &[ColumnSchema] = &[
     count_u32("medium_findings", "Findings of medium severity"),
     count_u32("low_findings", "Findings of low severity"),
     text("partial_reason", "Left-out parts of the input; null if not partial").or_null(),
+    text("texts", "Texts of the heap in the run: `full`, `hash` or `none`; null for a replay").or_null(),
     bytes("table_bytes", "Bytes of all tables"),
     bytes("disk_bytes", "Bytes of all files of the run"),
     bytes("scratch_bytes", "Peak scratch space of the analysis"),

@@ -64,6 +64,7 @@ pub mod snapshot;
 pub mod symbols;
 pub mod table;
 pub mod tables;
+pub mod texts;
 pub mod threads;
 pub mod trend;
 pub mod values;

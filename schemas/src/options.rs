@@ -6,6 +6,7 @@ use crate::owners::OwnerRules;
 use crate::symbols::Symbols;
 pub use crate::symbols::{SourceMap, SourceMaps};
 pub use crate::tables::{TableName, TraceTable};
+pub use crate::texts::{Secret, TextOptions, Texts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -141,6 +142,9 @@ pub struct AnalysisOptions {
     /// Assemblies and PDBs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbols: Option<Symbols>,
+    /// What the run holds of the texts of the heap.
+    #[serde(default, skip_serializing_if = "TextOptions::is_full")]
+    pub texts: TextOptions,
 }
 
 /// Options of either kind as read: the kind is known only at the end, and serde's buffer of unknown members would take
@@ -171,6 +175,8 @@ struct Either {
     names: Option<NameRules>,
     source_maps: Option<SourceMaps>,
     symbols: Option<Symbols>,
+    #[serde(default)]
+    texts: TextOptions,
 }
 
 impl From<Either> for Options {
@@ -191,6 +197,7 @@ impl From<Either> for Options {
             names,
             source_maps,
             symbols,
+            texts,
         } = either;
         match recording {
             Some(recording) => Self::Replay(ReplayOptions { labels, recording, names, symbols, source_maps }),
@@ -209,20 +216,26 @@ impl From<Either> for Options {
                 names,
                 source_maps,
                 symbols,
+                texts,
             }),
         }
     }
 }
 
 impl AnalysisOptions {
-    /// Whether duplicates are searched.
+    /// Whether duplicates are searched. Without texts, objects with different ones would count as duplicates.
     pub fn finds_duplicates(&self) -> bool {
-        self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
+        self.has_contents() && (self.duplicates != Duplicates::None || !self.duplicates_of.is_empty())
     }
 
     /// Whether the search follows references of any class.
     pub fn looks_into_references(&self) -> bool {
-        self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
+        self.has_contents() && (self.duplicates == Duplicates::All || !self.duplicates_of.is_empty())
+    }
+
+    /// Whether different texts are different.
+    pub fn has_contents(&self) -> bool {
+        self.texts.mode != Texts::None
     }
 }
 

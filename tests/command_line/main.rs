@@ -17,3 +17,4 @@ mod runs;
 mod shown;
 mod templates;
 mod terminal;
+mod texts;

@@ -1,4 +1,4 @@
-//! Allowed dependencies of the crates: schemas <- kit <- input, names, symbols, paths, lake <- stage crates <- pipeline.
+//! Allowed dependencies of the crates: schemas <- kit <- input, names, symbols, paths, lake, redact <- stage crates <- pipeline.
 //! Recorders run in other processes and depend on the event log alone. The oracle and the generator share no code with
 //! the engine. Dev-dependencies are free.
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Allowed dependencies of each crate; any other crate may depend on [`BELOW_STAGES`].
-const BELOW: [(&str, &[&str]); 11] = [
+const BELOW: [(&str, &[&str]); 12] = [
     ("schemas", &[]),
     ("crates/kit", &["schemas"]),
     ("crates/eventlog", &[]),
@@ -16,10 +16,11 @@ const BELOW: [(&str, &[&str]); 11] = [
     ("crates/symbols", &["schemas", "kit"]),
     ("crates/lake", &["schemas", "kit"]),
     ("crates/paths", &["schemas", "kit"]),
+    ("crates/redact", &["schemas", "kit", "input"]),
     ("tests/oracle", &[]),
     ("benches/generator", &[]),
 ];
-const BELOW_STAGES: &[&str] = &["schemas", "kit", "eventlog", "input", "names", "symbols", "paths", "lake"];
+const BELOW_STAGES: &[&str] = &["schemas", "kit", "eventlog", "input", "names", "symbols", "paths", "lake", "redact"];
 
 /// Every dependency in the wrong direction.
 pub(crate) fn backwards(root: &Path) -> Vec<String> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 #![expect(clippy::new_without_default, missing_docs, reason = "only tests use it")]
 
+pub mod canaries;
 pub mod cases;
 pub mod cgroup;
 pub mod chain_paths;
@@ -20,5 +21,6 @@ pub mod owner_sums;
 pub mod planted;
 pub mod processes;
 pub mod replay;
+pub mod sensitive;
 pub mod table;
 pub mod written;

@@ -9,6 +9,7 @@ use heaplake_lake::nearest::{self, clause};
 use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::whole;
 use heaplake_schemas::comparison::{ComparedRun, Missed, Side as Described};
+use heaplake_schemas::options::Texts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -103,6 +104,7 @@ impl Sides {
         };
         notes.remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
         notes.remarks.extend(other_names(&sides));
+        notes.remarks.extend(other_texts(&sides));
         Ok(Self { sides, notes: notes.finished(skip_damaged) })
     }
 
@@ -397,6 +399,14 @@ fn forget(found: &mut FoundRun, missing: &[String], notes: &mut Notes) {
         notes.missed.push(Missed { path: place.clone(), problem });
         notes.half_deleted.push(place.clone());
     }
+}
+
+/// Returns the remark on runs without texts of the heap: their masks of names depend on keys.
+fn other_texts(sides: &[Side]) -> Option<String> {
+    let runs = || sides.iter().flat_map(|side| &side.runs);
+    let masked = runs().filter(|found| found.run.texts.is_some_and(|texts| texts != Texts::Full)).count();
+    let text = "have no texts of the heap: names that look like data are equal only in runs of one --texts-key";
+    (masked > 0).then(|| format!("{masked} of {} runs {text}.", runs().count()))
 }
 
 /// Remark on runs with signatures by different name rules.

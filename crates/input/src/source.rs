@@ -247,6 +247,11 @@ impl Source {
         self
     }
 
+    /// Whether [`Self::allowing_bombs`] lifted the expansion limit.
+    pub fn allows_bombs(&self) -> bool {
+        self.lifted.load(Ordering::Relaxed)
+    }
+
     /// Changes the name in messages.
     #[must_use]
     pub fn named(self, name: &str) -> Self {

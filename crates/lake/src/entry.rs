@@ -5,6 +5,7 @@
 
 use heaplake_kit::threads::locked;
 use heaplake_schemas::findings::Severity;
+use heaplake_schemas::options::Texts;
 use heaplake_schemas::run::{self, Packed, Run};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -33,6 +34,8 @@ pub struct Entry {
     pub name_rules: u64,
     /// Left-out parts of the input; `None` if complete.
     pub partial: Option<Arc<str>>,
+    /// Texts of the heap in the run; `None` for a replay.
+    pub texts: Option<Texts>,
     /// Bytes of the heap; of a replay, allocated bytes.
     pub bytes: u64,
     /// Nodes of the heap; of a replay, allocated objects.
@@ -127,6 +130,7 @@ impl Entry {
             tables: run.tables.iter().map(TableEntry::of).collect::<Result<_, _>>()?,
             name_rules: run.options.names().map_or(0, |rules| xxh3_64(format!("{rules:?}").as_bytes()).max(1)),
             partial: summary.partial.as_deref().map(Arc::from),
+            texts: run.options.analysis().map(|options| options.texts.mode),
             bytes: metadata.map_or(summary.shallow_bytes, |metadata| metadata.allocated_bytes),
             objects: metadata.map_or(summary.node_count, |metadata| metadata.allocated_count),
             input_bytes: run.input_bytes,

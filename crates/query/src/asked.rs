@@ -159,6 +159,12 @@ fn chosen(options: &AnalysisOptions, option: &mut impl FnMut(&str, String)) {
     for pattern in &options.big.classes {
         option("--class", pattern.clone());
     }
+    if !options.texts.is_full() {
+        option("--texts", options.texts.mode.name().to_owned());
+        options.texts.keep.iter().for_each(|pattern| option("--texts-keep", pattern.clone()));
+        // Only its owner knows where it is.
+        options.texts.key.iter().for_each(|_| option("--texts-key", "KEY".to_owned()));
+    }
     if options.referents != Referents::default() {
         option("--referents", options.referents.name().to_owned());
     }

@@ -44,19 +44,44 @@ impl Content {
     /// # Errors
     /// [`StageError::Io`] if the input cannot be read, or the copy cannot be written.
     pub fn open(input: Input, folder: &Path, allow_bomb: bool, context: &Context<'_>) -> Result<Self, StageError> {
-        let is_stream = match &input {
+        let is_stream = Self::is_stream(&input);
+        let name = input.name();
+        let mut content = Self { input, name, copy: None, allow_bomb, bytes: None, identity: None, memory: None };
+        if is_stream {
+            let (copy, identity) = copied(content.source(context)?, folder, context)?;
+            (content.copy, content.identity) = (Some(copy), identity);
+        }
+        Ok(content)
+    }
+
+    /// Whether an input can be read only once.
+    #[must_use]
+    pub fn is_stream(input: &Input) -> bool {
+        match input {
             Input::Stdin => true,
             Input::File(path) => {
                 !storage::is_url(path) && std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
             }
-        };
-        let name = input.name();
-        let mut content = Self { input, name, copy: None, allow_bomb, bytes: None, identity: None, memory: None };
-        if is_stream {
-            let source = content.source(context)?;
-            content.copy = Some(copied(source, folder, context)?);
         }
+    }
+
+    /// Copies the rest of a stream, which can be read only once, to an unnamed file in `folder`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] if the stream cannot be read, or the copy cannot be written.
+    pub fn of_stream(source: Source, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
+        let (name, input) = (source.name().to_owned(), Input::Stdin);
+        let mut content =
+            Self { input, name, copy: None, allow_bomb: false, bytes: None, identity: None, memory: None };
+        let (copy, identity) = copied(source, folder, context)?;
+        (content.copy, content.identity) = (Some(copy), identity);
         Ok(content)
+    }
+
+    /// Returns the identity of the stored bytes of the input, once they were read.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
     }
 
     /// Reads from memory, in blocks of `block` bytes, with the name `memory`. For tests.
@@ -154,6 +179,8 @@ impl Content {
     /// [`StageError::Refused`] for such a file.
     pub(crate) fn same(&mut self, identity: Option<&Identity>) -> Result<(), StageError> {
         match (&self.identity, identity) {
+            // Nobody else has the copy.
+            _ if self.copy.is_some() => Ok(()),
             (Some(before), Some(now)) if before != now => Err(StageError::changed(&self.name)),
             (None, Some(now)) => {
                 self.identity = Some(now.clone());
@@ -164,8 +191,8 @@ impl Content {
     }
 }
 
-/// Copies the content of a stream.
-fn copied(mut source: Source, folder: &Path, context: &Context<'_>) -> Result<Copy, StageError> {
+/// Copies the content of a stream; returns its identity, too.
+fn copied(mut source: Source, folder: &Path, context: &Context<'_>) -> Result<(Copy, Option<Identity>), StageError> {
     let failed = |error| StageError::io(folder, "write a copy of the input in", error);
     let mut file = File::unnamed(folder).map_err(failed)?;
     let (mut block, mut bytes) = (Vec::new(), 0);
@@ -176,5 +203,5 @@ fn copied(mut source: Source, folder: &Path, context: &Context<'_>) -> Result<Co
         context.step(block.len() as u64)?;
     }
     context.progress.end();
-    Ok(Copy { file, bytes })
+    Ok((Copy { file, bytes }, source.identity().cloned()))
 }

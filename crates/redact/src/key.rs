@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Text = 1,
     /// Arrays of numbers.
     Array = 2,
+    /// The fingerprint of the key.
+    Fingerprint = 4,
 }
 
 /// A digest of 128 bits.
@@ -49,6 +51,24 @@ impl Key {
         let is_key = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = u128::from_str_radix(text, 16).ok().filter(|_| is_key)?;
         Some(Self { words: [(number >> 64) as u64, number as u64] })
+    }
+
+    /// Returns the key of two words.
+    #[must_use]
+    pub const fn of_words(words: [u64; 2]) -> Self {
+        Self { words }
+    }
+
+    /// Its two words, from which [`Self::of_words`] makes it again.
+    #[must_use]
+    pub const fn words(&self) -> [u64; 2] {
+        self.words
+    }
+
+    /// Returns 16 hexadecimal digits that tell the key from others, and tell nothing else of it.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        format!("{:016x}", self.of(Purpose::Fingerprint, b"").words[0])
     }
 
     /// Returns the text that [`Self::parse`] reads, with a line end.
@@ -118,6 +138,9 @@ mod tests {
             assert_eq!(Key::parse(text), None, "{text}");
         }
         assert_eq!(format!("{key:?}"), "Key");
+        assert_eq!(Key::of_words(key.words()), key);
+        assert_ne!(key.fingerprint(), Key::random().fingerprint());
+        assert_eq!((key.fingerprint(), key.fingerprint().len()), (Key::of_words(key.words()).fingerprint(), 16));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | [`sink`], [`encoder`] | the output, buffered and compressed |
 //! | [`key`], `mask` | keyed digests, and the masks that they make |
 //! | `shapes` | names that look like data |
-//! | `v8`, `hprof` | the formats |
+//! | [`v8`], `hprof` | the formats |
 //! | [`secrets`] | secrets by their patterns |
 //!
 //! Memory does not grow with the texts or the objects of the input. Each format's module states its bound.
@@ -24,7 +24,7 @@ pub mod secrets;
 mod shapes;
 pub mod sink;
 pub mod summary;
-mod v8;
+pub mod v8;
 
 pub use content::Content;
 pub use encoder::Encoder;

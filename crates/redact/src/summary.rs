@@ -27,6 +27,9 @@ pub struct Summary {
     pub masked: BTreeMap<&'static str, Masked>,
     /// Observations, such as the marks of other tools.
     pub remarks: Vec<String>,
+    /// Whether another tool had given all arrays of bytes and characters one value.
+    #[serde(skip)]
+    pub is_uniform: bool,
 }
 
 impl Summary {

@@ -14,6 +14,7 @@ use heaplake_lake::nearest;
 use heaplake_lake::selection::{self, FoundRun, Selection};
 use heaplake_lake::stored;
 use heaplake_schemas::column::Type;
+use heaplake_schemas::options::Texts;
 use heaplake_schemas::run;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -125,6 +126,7 @@ impl Lake {
             ("medium_findings", number(|run| Some(run.findings[1].into()))),
             ("low_findings", number(|run| Some(run.findings[2].into()))),
             ("partial_reason", text(|run| run.partial.as_deref())),
+            ("texts", text(|run| run.texts.map(Texts::name))),
             ("heaplake_version", detail(|details| &details.heaplake_version)),
             ("schema_version", Arc::new(runs().map(|run| Some(run.schema_version)).collect::<UInt32Array>())),
             ("scratch_bytes", number(|run| run.details.as_ref().map(|details| details.scratch_bytes))),

@@ -3,14 +3,15 @@
 use super::batch::Batch;
 use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust, one_of};
 use super::outputs;
-use crate::diagnostic::Done;
+use super::texts::Texting;
+use crate::diagnostic::{Diagnostic, Done};
 use crate::inputs::{self, Wanted};
 use crate::log;
 use crate::owner_rules;
 use crate::symbol_files::SymbolFiles;
 use clap::Args;
 use heaplake_input::source::Input;
-use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
+use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule, TextOptions};
 use std::path::PathBuf;
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -22,6 +23,7 @@ Examples:
   heaplake analyze service.nettrace --out lake --walk 2
   zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
   heaplake analyze Heap.heapsnapshot --out lake --owners owners.toml
+  heaplake analyze app.hprof --out lake --texts hash --texts-key texts.key
 
 A file of rules for --owners. The first rule that matches counts; patterns are globs, and * is any text:
   [[owner]]
@@ -99,6 +101,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
+    texts: Texting,
+    #[command(flatten)]
     telling: Telling,
 }
 
@@ -106,8 +110,24 @@ pub(crate) struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WhichWalk(pub Option<u32>);
 
+impl Arguments {
+    /// Texts of the runs. Makes the file of their key if it is missing.
+    ///
+    /// # Errors
+    /// A usage error for options that exclude each other, and for an unusable key.
+    pub(super) fn texts(&self) -> Result<TextOptions, Diagnostic> {
+        let texts = self.texts.options(&self.placement.out)?;
+        if self.salvage && !texts.is_full() {
+            let cause = "--salvage reads damaged inputs, whose texts cannot all be told from names and masked";
+            return Err(Diagnostic::usage(cause, "leave --salvage or --texts out"));
+        }
+        Ok(texts)
+    }
+}
+
 /// Analyses the inputs. Failures of single inputs are reported, not returned.
 pub(crate) fn run(arguments: &Arguments) -> Done {
+    let texts = arguments.texts()?;
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
     let given = arguments.symbols.find(
         &arguments.source_maps,
@@ -124,6 +144,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         names: arguments.naming.rules()?,
         source_maps: given.source_maps.clone(),
         symbols: given.symbols(),
+        texts,
         ..arguments.duplicates.options()
     };
     let Arguments { placement, resources, trust, telling, .. } = arguments;
@@ -142,6 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         outputs::of_option("--names", arguments.naming.file()),
         outputs::of_option("--source-maps", &arguments.source_maps),
         outputs::of_option("--symbols", &arguments.symbols.symbols),
+        outputs::of_option("--texts-key", &arguments.texts.texts_key),
     ];
     Batch { inputs, placement, resources, trust: *trust, telling, read: read.concat() }.run(of)
 }

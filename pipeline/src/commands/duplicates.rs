@@ -8,6 +8,7 @@ use super::batch_scheduler::{Concurrency, Requested};
 use super::cataloguing::Cataloguing;
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use super::outputs;
+use super::texts::with_key;
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::request::{Request, Resume};
 use crate::engine::workplace::sweep;
@@ -20,7 +21,7 @@ use heaplake_lake::commit;
 use heaplake_lake::nearest::{self, clause};
 use heaplake_report as reports;
 use heaplake_schemas::names::NameRules;
-use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName};
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName, TextOptions, Texts};
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -67,6 +68,11 @@ pub(crate) struct Arguments {
     /// Pairs of references to compare [default: 4 per node]
     #[arg(long, value_name = "N")]
     duplicate_work: Option<u64>,
+    /// File with the key of the run's masked texts
+    ///
+    /// For runs made with --texts hash and a key.
+    #[arg(long, value_name = "FILE")]
+    texts_key: Option<PathBuf>,
     #[command(flatten)]
     naming: Naming,
     #[command(flatten)]
@@ -171,9 +177,36 @@ fn of_run(
         let problem = format!("{shown} is not what it was made from: its hash is {hash}, not {}", run.input_hash);
         return refused(problem, "name the snapshot that the run was made from with --input");
     }
+    let texts = texts(arguments, target, &before.texts, &lake)?;
     sweep(&lake, arguments.resources.scratch.as_deref());
     let request = (input, lake, run.release, Some(run.snapshot), Some(hash));
-    Ok(filled(arguments, request, chosen(arguments, names, before)))
+    Ok(filled(arguments, request, AnalysisOptions { texts, ..chosen(arguments, names, before) }))
+}
+
+/// Texts of the new run: as in the old one.
+fn texts(arguments: &Arguments, target: &Path, before: &TextOptions, lake: &Path) -> Result<TextOptions, Diagnostic> {
+    let file = arguments.texts_key.as_deref();
+    let refused =
+        |problem: &str, advice: &str| Err(Diagnostic::failed(format!("{}: {problem}", target.display()), advice));
+    match (before.mode, &before.key, file) {
+        (Texts::Full, ..) => Ok(before.clone()),
+        (Texts::None, ..) => refused(
+            "the run has no texts, and duplicates need them",
+            "analyse the snapshot again with --texts hash or full",
+        ),
+        // Within the run, equal texts are equal under any key.
+        (Texts::Hash, None, None) => with_key(before.clone(), None, lake),
+        (Texts::Hash, Some(_), None) => {
+            refused("its texts are hashed with a key", "give the key of the run with --texts-key")
+        }
+        (Texts::Hash, known, Some(_)) => {
+            let texts = with_key(before.clone(), file, lake)?;
+            if texts.key == *known {
+                return Ok(texts);
+            }
+            refused("its texts are hashed with another key", "give the key of the run with --texts-key")
+        }
+    }
 }
 
 /// Whether the folder names of a run match its description.

@@ -26,6 +26,7 @@ mod report;
 mod show;
 mod sql;
 mod templates;
+mod texts;
 mod top;
 mod track;
 pub mod trend;

@@ -3,6 +3,7 @@
 use super::batch::stopped_by_signals;
 use super::choices::{Effort, Trust, one_of};
 use super::outputs;
+use super::texts::key;
 use crate::diagnostic::{Diagnostic, Done, Exit};
 use crate::print;
 use crate::print::terminal::Look;
@@ -10,14 +11,11 @@ use crate::progress::{Display, Mode};
 use clap::Args;
 use heaplake_input::source::{Input, Source};
 use heaplake_kit::text::{count, size, visible};
-use heaplake_kit::{Context, StageError, fs, storage};
+use heaplake_kit::{Context, StageError, storage};
 use heaplake_lake::output_file::{self, OutputFile};
 use heaplake_redact::secrets::{self, Secrets};
 use heaplake_redact::{Choice, Content, Encoder, Key, Options, Sink, Summary, Texts};
 use std::fmt::Write as _;
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -143,29 +141,6 @@ fn written(
         summary.remarks.push(format!("the input was copied to an unnamed file of {}", size(bytes)));
     }
     Ok(summary)
-}
-
-/// Reads the key, or makes a new one that only its owner can read.
-fn key(path: &Path) -> Result<Key, Diagnostic> {
-    /// More than a key needs.
-    const MOST: u64 = 1 << 10;
-    let failed = |verb, error| Diagnostic::of_usage(StageError::io(path, verb, error));
-    match fs::read_at_most(path, MOST) {
-        Ok(text) => Key::parse(&String::from_utf8_lossy(&text)).ok_or_else(|| {
-            let cause = format!("{}: this is no key, which is 32 hexadecimal digits", path.display());
-            Diagnostic::usage(cause, "name another file; a missing one is made")
-        }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = Key::random();
-            let made = fs::File::create(path).and_then(|mut file| {
-                file.as_std().set_permissions(Permissions::from_mode(0o600))?;
-                file.write_all(key.text().as_bytes())?;
-                file.sync_all()
-            });
-            made.map(|()| key).map_err(|error| failed("write", error))
-        }
-        Err(error) => Err(failed("read", error)),
-    }
 }
 
 fn check(arguments: &Arguments, input: &Input, context: &Context<'_>) -> Done {

@@ -175,6 +175,9 @@ fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) 
         (old.big != new.big, format!("big classes ({})", old.big)),
         (old.owners != new.owners, "--owners".to_owned()),
         (old.source_maps != new.source_maps, "--source-maps".to_owned()),
+        (old.texts.mode != new.texts.mode, format!("--texts ({})", old.texts.mode.name())),
+        (old.texts.key != new.texts.key, "the key of --texts-key".to_owned()),
+        (old.texts.keep != new.texts.keep, format!("--texts-keep ({})", old.texts.keep.join(", "))),
     ];
     options.into_iter().find_map(|(differs, option)| differs.then_some(option))
 }

@@ -37,6 +37,9 @@ impl Known {
         let beginning = source.peek(context)?;
         check(&input.name(), beginning, if snapshot { Wanted::Snapshots } else { Wanted::Traces })?;
         let format = snapshot.then(|| heaplake_ingest::of(beginning));
+        if let Some(format) = format.filter(|format| !format.masks_texts()) {
+            refuse_unmasked(&input.name(), format, options)?;
+        }
         Ok(Self { format, input: Handover::of(Opened { input: input.clone(), source }) })
     }
 
@@ -49,6 +52,20 @@ impl Known {
     pub fn setting<'a>(&self, options: &'a Options) -> Setting<'a> {
         setting(self.format, options)
     }
+}
+
+/// Refuses a format whose texts cannot be masked, if the run must not hold them.
+fn refuse_unmasked(name: &str, format: &dyn Format, options: &Options) -> Result<(), Diagnostic> {
+    if options.analysis_or_default().texts.is_full() {
+        return Ok(());
+    }
+    let maskable: Vec<&str> =
+        FORMATS.iter().filter(|format| format.masks_texts()).map(|format| format.name()).collect();
+    let cause = format!("{name}: --texts cannot mask the texts of this format, {}", format.name());
+    Err(Diagnostic::failed(
+        cause,
+        format!("leave --texts out if the lake may hold them; it masks: {}", maskable.join(", ")),
+    ))
 }
 
 /// Setting of a run on a format, or of the replay of a trace.

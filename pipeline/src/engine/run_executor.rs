@@ -66,6 +66,8 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
         }
         result => result,
     };
+    let is_masked = !request.options.analysis_or_default().texts.is_full();
+    let result = if is_masked { result.map_err(Diagnostic::without_contents) } else { result };
     // Only an interrupted run keeps its scratch folder for the next attempt.
     let interrupted = matches!(&result, Err(diagnostic) if diagnostic.exit == Exit::Interrupted);
     workplace.keep = interrupted && workplace.journal.is_kept() && !workplace.journal.done().is_empty();

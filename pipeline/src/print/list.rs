@@ -4,6 +4,7 @@ use super::terminal::Look;
 use heaplake_kit::text::{count, shorten, size, visible};
 use heaplake_lake::upkeep::list::{Findings, Listed, Listing};
 use heaplake_schemas::findings::Severity;
+use heaplake_schemas::options::Texts;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -117,6 +118,9 @@ fn ending(run: &Listed, look: &Look) -> String {
     }
     if run.partial.is_some() {
         parts.push(look.painted("PARTIAL: the input is damaged", "33"));
+    }
+    if let Some(texts) = run.texts.filter(|texts| *texts != Texts::Full) {
+        parts.push(format!("texts {}", texts.word()));
     }
     parts.join(", ")
 }

@@ -24,6 +24,7 @@ __all__ = ["FLAGS", "OPTIONS", "main"]
 OPTIONS = (
     *("release", "snapshot", "label", "scratch", "resume", "tables", "duplicates", "duplicates-of", "duplicate-work"),
     *("min-retained", "min-count", "class", "owners", "names", "symbols", "source-maps", "sizes", "referents", "walk"),
+    *("texts", "texts-keep", "texts-key"),
 )
 FLAGS = ("edges", "no-edges", "values", "salvage", "allow-bomb", "report", "force")
 # Those that `plan` takes too.
@@ -124,7 +125,7 @@ def _batch(arguments: argparse.Namespace) -> Batch:
         raise UsageError("standard input cannot be sent to a node", advice="name files", exit_code=2)
     if arguments.snapshot and (len(arguments.inputs) > 1 or not _is_one(arguments.inputs[0])):
         raise UsageError("--snapshot is for a single file", advice="leave --snapshot out", exit_code=2)
-    named = (*arguments.inputs, arguments.out, arguments.scratch, arguments.owners, arguments.names)
+    named = (*arguments.inputs, arguments.out, arguments.scratch, arguments.owners, arguments.names, arguments.texts_key)
     named = (*named, *(arguments.symbols or ()), *(arguments.source_maps or ()))
     relative = [name for name in named if name is not None and not (os.path.isabs(name) or "://" in name)]
     return Batch(
@@ -226,4 +227,4 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-_REPEATED = ("label", "duplicates-of", "class", "symbols", "source-maps")
+_REPEATED = ("label", "duplicates-of", "class", "symbols", "source-maps", "texts-keep")

@@ -30,7 +30,7 @@ _COARSE_NS = 2_000_000_000
 _FINE_NS = 50_000_000
 
 # Options whose files shape the run.
-_RULES = ("--owners", "--names", "--symbols", "--source-maps")
+_RULES = ("--owners", "--names", "--symbols", "--source-maps", "--texts-key")
 # Options that do not.
 _BESIDE = ("--scratch=", "--resume=", "--report")
 

@@ -42,7 +42,7 @@ pub(crate) fn looks_into_references(setting: &Setting<'_>) -> bool {
 
 /// Whether the user names classes whose references are compared in any case.
 pub(crate) fn names_classes(setting: &Setting<'_>) -> bool {
-    setting.analysis(|options| !options.duplicates_of.is_empty())
+    setting.analysis(|options| options.has_contents() && !options.duplicates_of.is_empty())
 }
 
 /// Returns for each class whether one of the patterns matches its name.

@@ -31,6 +31,11 @@ pub trait Format: Sync {
     /// Whether distances follow only essential edges, so that no stage needs the columns of all edges for them.
     fn follows_essential(&self) -> bool;
 
+    /// Whether its reader can mask the texts of the heap.
+    fn masks_texts(&self) -> bool {
+        false
+    }
+
     /// The stages, the reader first, in an order in which one thread can run them.
     fn stages(&self) -> &'static [&'static Stage];
 

@@ -9,6 +9,7 @@ mod format;
 mod index;
 mod jvm;
 mod labels;
+mod masking;
 mod names;
 mod origins;
 mod output;

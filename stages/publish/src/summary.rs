@@ -18,7 +18,7 @@ use heaplake_kit::{
 use heaplake_lake::source::read;
 use heaplake_paths::retainer_tree::text::Trees;
 use heaplake_schemas::duplicate_sets::SetRow;
-use heaplake_schemas::options::TableName;
+use heaplake_schemas::options::{AnalysisOptions, TableName};
 use heaplake_schemas::possible_duplicates::{POSSIBLE_CLASS, PossibleRow};
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
@@ -213,7 +213,11 @@ fn possible(summary: &mut DuplicateSummary, scratch: &Scratch) -> Result<(), Sta
 
 /// Reason for a missing column of sets.
 fn no_duplicates(setting: &Setting<'_>) -> &'static str {
-    if setting.duplicates() { NO_VALUES } else { "nobody asked for them" }
+    match setting.duplicates() {
+        true => NO_VALUES,
+        false if !setting.analysis(AnalysisOptions::has_contents) => "the texts are absent (--texts none)",
+        false => "nobody asked for them",
+    }
 }
 
 const NO_VALUES: &str = "this format has no values of objects to compare";

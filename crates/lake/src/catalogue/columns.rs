@@ -9,6 +9,7 @@ use arrow::array::{
 };
 use heaplake_kit::StageError;
 use heaplake_schemas::catalogue::RUNS;
+use heaplake_schemas::options;
 use heaplake_schemas::run::Packed;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(crate) struct Columns {
     shallow_bytes: UInt64Array,
     findings: [UInt32Array; 3],
     partial_reason: StringArray,
+    /// Missing in segments of older versions, whose runs have all texts.
+    texts: Option<StringArray>,
     disk_bytes: UInt64Array,
     name_rules: UInt64Array,
     identity: StringArray,
@@ -55,6 +58,9 @@ struct DetailColumns {
     peak_rss_bytes: UInt64Array,
 }
 
+/// Name of a column that older versions did not write.
+const TEXTS: &str = "texts";
+
 /// Names of the columns of [`Details`].
 const OF_DETAILS: [&str; 7] =
     ["heaplake_version", "source", "input_hash", "edge_count", "table_bytes", "scratch_bytes", "peak_rss_bytes"];
@@ -62,9 +68,10 @@ const OF_DETAILS: [&str; 7] =
 impl Columns {
     /// Reads the table [`RUNS`]; the columns of [`Details`] on request.
     pub(super) fn read(path: &Path, details: bool) -> Result<Self, StageError> {
-        let columns = RUNS.columns.iter().map(|column| column.name);
+        let reader = Reader::open(path)?;
+        let columns = RUNS.columns.iter().map(|column| column.name).filter(|name| *name != TEXTS || reader.has(TEXTS));
         let columns: Vec<&str> = columns.filter(|name| details || !OF_DETAILS.contains(name)).collect();
-        let runs = Reader::open(path)?.in_one_batch().columns(&columns)?.batch()?;
+        let runs = reader.in_one_batch().columns(&columns)?.batch()?;
         let runs = runs.ok_or_else(|| damaged(path, "expected a run, found none"))?;
         let (texts, flags, sizes) = (Texts(&runs), |name| runs.flags(name).cloned(), |name| runs.sizes(name));
         let (u32s, times) = (|name| runs.u32s(name).cloned(), |name| runs.i64s(name).cloned());
@@ -82,6 +89,7 @@ impl Columns {
             shallow_bytes: sizes("shallow_bytes")?,
             findings: [u32s("high_findings")?, u32s("medium_findings")?, u32s("low_findings")?],
             partial_reason: texts.of("partial_reason")?,
+            texts: if runs.has(TEXTS) { Some(texts.of(TEXTS)?) } else { None },
             disk_bytes: sizes("disk_bytes")?,
             name_rules: runs.u64s("name_rules")?.clone(),
             identity: texts.of("identity")?,
@@ -135,6 +143,7 @@ impl Columns {
             tables: tables.to_vec(),
             name_rules: self.name_rules.value(run),
             partial: value(&self.partial_reason, run).map(Arc::from),
+            texts: self.texts(run),
             bytes: self.shallow_bytes.value(run),
             objects: self.node_count.value(run),
             input_bytes: self.input_bytes.value(run),
@@ -144,6 +153,13 @@ impl Columns {
             folder: value(&self.tables_folder, run).map(Arc::from),
             packed: self.packed(run),
             details: self.details.as_ref().map(|details| Box::new(details.of_run(run))),
+        }
+    }
+
+    fn texts(&self, run: usize) -> Option<options::Texts> {
+        match &self.texts {
+            Some(texts) => value(texts, run).and_then(options::Texts::of_name),
+            None => (!self.replay.value(run)).then(options::Texts::default),
         }
     }
 

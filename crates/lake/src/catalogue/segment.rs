@@ -14,6 +14,7 @@ use arrow::datatypes::UInt32Type;
 use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
 use heaplake_schemas::catalogue::{RUNS, TABLES};
+use heaplake_schemas::options::Texts;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,6 +79,7 @@ fn of_runs(rows: &[Row], folder: &Path) -> Result<Vec<ArrayRef>, StageError> {
         number(|row| row.entry.findings[1]),
         number(|row| row.entry.findings[2]),
         optional(|row| row.entry.partial.as_deref()),
+        optional(|row| row.entry.texts.map(Texts::name)),
         amount_of(|details| details.table_bytes),
         amount(|row| row.disk_bytes),
         amount_of(|details| details.scratch_bytes),

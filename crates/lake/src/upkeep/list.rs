@@ -12,6 +12,7 @@ use crate::packs;
 use crate::selection::{self, FoundRun, Selection};
 use crate::stored;
 use heaplake_kit::StageError;
+use heaplake_schemas::options::Texts;
 use heaplake_schemas::run::Run;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ pub struct Listed {
     pub findings: Findings,
     /// Parts omitted because the input is damaged; null if complete.
     pub partial: Option<String>,
+    /// Texts of the heap in the run: `full`, `hash` or `none`; null for a replay.
+    pub texts: Option<Texts>,
     /// Bytes of the run's files.
     pub disk_bytes: u64,
     /// What the table of runs in SQL says beyond that, and the tables, if requested.
@@ -245,6 +248,7 @@ fn listed(path: PathBuf, run: &Entry, captured_at: Option<String>, disk_bytes: u
         input_bytes: run.input_bytes,
         findings: Findings { high, medium, low },
         partial: run.partial.as_deref().map(str::to_owned),
+        texts: run.texts,
         disk_bytes,
         details: None,
         description: None,

@@ -71,11 +71,16 @@ impl Marks {
         }
     }
 
+    /// Whether all arrays hold one value.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.arrays >= LEAST && self.mixed == 0 && !self.differ
+    }
+
     /// Returns the remarks.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let value = self.values.iter().flatten().next().copied().unwrap_or(1);
-        if self.arrays >= LEAST && self.mixed == 0 && !self.differ {
+        if self.is_uniform() {
             let (shown, by) = match u8::try_from(value).ok().filter(u8::is_ascii_graphic) {
                 Some(b'*') => ("'*'".to_owned(), ", as heap-dump-tool writes"),
                 Some(shown) => (format!("{:?}", char::from(shown)), ""),

@@ -49,7 +49,7 @@ pub(crate) fn redact(
     let mut write = Write::new(&gather.classes, options, &kept, sink);
     pass("write", content, bytes, &mut write, context)?;
     write.finish(&mut summary)?;
-    summary.remarks = gather.marks.remarks();
+    (summary.remarks, summary.is_uniform) = (gather.marks.remarks(), gather.marks.is_uniform());
     if options.thread_names == Choice::Keep {
         summary.remarks.push(format!("{} names of threads stay", kept.len()));
     }

@@ -1,5 +1,6 @@
 //! The `snapshot` object at the head of a file: where rows have names.
 
+use super::roles::Roles;
 use heaplake_input::bytes::Bytes;
 use heaplake_kit::StageError;
 use serde_json::Value;
@@ -10,26 +11,6 @@ pub(super) const HINT: &str = "the file is damaged or incomplete: write or copy 
 /// Length limit of the header, bytes.
 const MOST: usize = 4 << 20;
 
-/// Node types whose names are texts of the heap.
-const TEXTS: [&str; 4] = ["string", "concatenated string", "sliced string", "regexp"];
-
-/// Node types whose names are fixed words, but for values that some engines write there.
-const VALUES: [&str; 2] = ["number", "bigint"];
-
-/// Edge types with numbers in place of names.
-const INDEXED: [&str; 2] = ["element", "hidden"];
-
-/// Meaning of the name of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// A text of the heap.
-    Text,
-    /// A fixed word, or a value.
-    Value,
-    /// A name.
-    Name,
-}
-
 /// Positions of the names in rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
@@ -39,10 +20,8 @@ pub(super) struct Header {
     pub node: (usize, usize, usize),
     /// Numbers of an edge row, and the positions of type and name.
     pub edge: (usize, usize, usize),
-    /// Role of the names of each node type.
-    roles: Vec<Role>,
-    /// Whether edges of a type have a name.
-    named: Vec<bool>,
+    /// Roles of the names.
+    pub roles: Roles,
     /// Numbers of a row of `trace_function_infos`, and the positions of names.
     pub function: (usize, Vec<usize>),
     /// Texts masked in the header.
@@ -50,18 +29,6 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Role of the name of a node of this type. Unknown types hold names.
-    #[inline]
-    pub(super) fn role(&self, kind: u64) -> Role {
-        self.roles.get(kind as usize).copied().unwrap_or(Role::Name)
-    }
-
-    /// Whether edges of this type have a name. Those of unknown types do.
-    #[inline]
-    pub(super) fn is_named(&self, kind: u64) -> bool {
-        self.named.get(kind as usize).copied().unwrap_or(true)
-    }
-
     /// Reads the header.
     ///
     /// # Errors
@@ -96,12 +63,6 @@ impl Header {
         let edge_types = kinds(&meta, "edge_types", edge_kind)?;
         let functions = names(&meta, "trace_function_info_fields").unwrap_or_default();
         let of_functions = functions.iter().enumerate().filter(|(_, name)| name.ends_with("name")).map(|(at, _)| at);
-        let of = |names: &[&str], name: &String| names.contains(&name.as_str());
-        let role = |name: &String| match name {
-            name if of(&TEXTS, name) => Role::Text,
-            name if of(&VALUES, name) => Role::Value,
-            _ => Role::Name,
-        };
         let mut masked = Vec::new();
         if let Some(object) = value.as_object_mut() {
             object.iter_mut().filter(|(key, _)| *key != "meta").for_each(|(_, value)| mask(value, &mut masked));
@@ -111,8 +72,7 @@ impl Header {
             text: if masked.is_empty() { text.to_vec() } else { masked_text },
             node: (node_fields.len(), node_kind, position(&node_fields, "name", "node_fields")?),
             edge: (edge_fields.len(), edge_kind, position(&edge_fields, "name_or_index", "edge_fields")?),
-            roles: node_types.iter().map(role).collect(),
-            named: edge_types.iter().map(|name| !of(&INDEXED, name)).collect(),
+            roles: Roles::of(&node_types, &edge_types),
             function: (functions.len(), of_functions.collect()),
             masked,
         })
@@ -152,6 +112,7 @@ fn kinds(meta: &Value, list: &str, at: usize) -> Result<Vec<String>, (String, St
 
 #[cfg(test)]
 mod tests {
+    use super::super::roles::Role;
     use super::*;
 
     const HEADER: &str = r#"{"title":"of bob","meta":{"node_fields":["type","name","id"],"node_types":[["object","string","number"],"string"],
@@ -161,8 +122,11 @@ mod tests {
     #[test]
     fn roles_follow_the_lists_of_types() {
         let header = Header::parse(HEADER.as_bytes()).unwrap();
-        assert_eq!([0, 1, 2, 3].map(|kind| header.role(kind)), [Role::Name, Role::Text, Role::Value, Role::Name]);
-        assert_eq!([0, 1, 2].map(|kind| header.is_named(kind)), [true, false, true]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|kind| header.roles.of_node(kind)),
+            [Role::Name, Role::Text, Role::Value, Role::Name]
+        );
+        assert_eq!([0, 1, 2].map(|kind| header.roles.is_named(kind)), [true, false, true]);
         assert_eq!((header.node, header.edge, header.function.clone()), ((3, 0, 1), (3, 0, 1), (4, vec![1, 2])));
         let text = String::from_utf8(header.text).unwrap();
         assert!(!text.contains("bob") && header.masked == [6], "{text}");

@@ -5,12 +5,21 @@
 //! * Kept: all numbers (sizes, graph, ids, locations, samples), names of classes, properties, functions and scripts.
 //! * Passes: the header, then the whole file twice.
 //! * Resident memory: 3.5 bits per string, 48 bytes per string that is a name and a text, and fixed buffers.
+//!
+//! A reader of snapshots masks strings on its own: it notes their [`Uses`] and puts [`Strings`] before its table.
 
+mod gather;
 mod header;
+mod json;
 mod rewrite;
+mod roles;
 mod sections;
 mod strings;
 mod uses;
+
+pub use roles::{Role, Roles};
+pub use strings::{Keep, Strings};
+pub use uses::{Use, Uses};
 
 use crate::content::Content;
 use crate::options::Options;
@@ -29,10 +38,10 @@ pub(crate) fn redact(
     sink: &mut Sink<'_>,
     context: &Context<'_>,
 ) -> Result<Summary, StageError> {
-    let header = uses::header(&mut scanner(content, context)?)?;
+    let header = gather::header(&mut scanner(content, context)?)?;
     context.progress.begin("read", content.stored_bytes());
     let mut first = scanner(content, context)?;
-    let uses = uses::gather(&header, &mut first)?;
+    let uses = gather::all(&header, &mut first)?;
     first.drain()?;
     content.same(first.identity())?;
     context.progress.begin("write", content.stored_bytes());

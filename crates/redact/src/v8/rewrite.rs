@@ -3,9 +3,11 @@
 //! Numbers stay, except for those of the strings of nodes whose text has another entry. Strings in sections that this
 //! build does not know are masked one by one.
 
-use super::header::{Header, Role};
+use super::header::Header;
+use super::json::{self, Entries};
+use super::roles::Role;
 use super::sections;
-use super::strings::{self, Strings};
+use super::strings::Strings;
 use super::uses::Uses;
 use crate::options::Options;
 use crate::sink::Sink;
@@ -26,7 +28,7 @@ pub(super) fn all(
     let remark = sections::each(scanner, |key, scanner| {
         sink.put(before)?;
         before = b",\n\"";
-        strings::key(key, &options.key, sink)?;
+        json::key(key, &options.key, sink)?;
         sink.put(b"\":")?;
         match key {
             b"snapshot" => {
@@ -38,9 +40,10 @@ pub(super) fn all(
             b"strings" => {
                 sink.put(b"[")?;
                 let budget = scanner.context().budget.clone();
-                let mut table = Strings::new(uses, options, sink, (summary, &budget));
+                let none = |_: &[u8]| false;
+                let mut table = Strings::new(uses, (options, &none), Entries::new(sink), &budget);
                 scanner.string_array(&mut table)?;
-                table.finish()?;
+                table.finish(summary)?;
                 sink.put(b"]")
             }
             _ => other(scanner, sink, summary),
@@ -61,7 +64,7 @@ fn nodes(header: &Header, uses: &Uses, scanner: &mut Bytes<'_>, sink: &mut Sink<
         |rows, _, out: &mut Vec<u8>| {
             for row in rows.chunks_exact(width) {
                 for (at, &number) in row.iter().enumerate() {
-                    let is_text = at == name && header.role(row[kind]) == Role::Text;
+                    let is_text = at == name && header.roles.of_node(row[kind]) == Role::Text;
                     out.extend_from_slice(if at == 0 { b"\n," } else { b"," });
                     decimal(if is_text { uses.entry_of_text(number) } else { number }, out);
                 }

@@ -1,17 +1,19 @@
-//! Second pass over the strings: texts are masked, names stay unless they look like data.
+//! Masks of strings: texts are masked, names stay unless they look like data.
+//!
+//! [`Strings`] stands before a table of strings: it receives the strings of the file and passes their masks on. Behind
+//! the last one come the masks of the texts that are names, too, at the entries that [`Uses::entry_of_text`] tells.
 //!
 //! Resident memory: 4 KiB for a name, and 48 bytes per string that is a name and a text, whose mask follows the table.
+//! Cost: one digest per text and masked name; names are looked at for data by their shape.
 
 use super::uses::{Use, Uses};
-use crate::key::{Digest, Hashing, Key, Purpose};
+use crate::key::{Digest, Hashing, Purpose};
 use crate::mask::{self, Shape};
 use crate::options::{Options, Texts};
 use crate::shapes::{self, Verdict};
-use crate::sink::Sink;
-use crate::summary::Summary;
+use crate::summary::{Masked, Summary};
 use heaplake_input::json::StringSink;
 use heaplake_kit::{Budget, BudgetVec, StageError};
-use std::mem;
 use std::ops::Range;
 
 /// Longest name. Longer ones are data.
@@ -30,21 +32,38 @@ const ZERO: &[u8] = b"0";
 const FIXED_VALUES: [&[u8]; 8] =
     [b"", b"heap number", b"smi number", b"number", b"int", b"double", b"bigint", b"heap bigint"];
 
-/// Writes the strings.
-pub(super) struct Strings<'a, 's> {
+/// Kinds of masked strings.
+#[derive(Clone, Copy)]
+enum Kind {
+    Texts,
+    Numbers,
+    Unused,
+    Names,
+    Parts,
+}
+
+/// Their names in the summary.
+const KINDS: [&str; 5] = ["texts", "numbers", "texts without a use", "names that look like data", "parts of names"];
+
+/// Whether a name stays, whatever it looks like.
+pub type Keep<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
+
+/// Masks strings, and passes them to `S`.
+pub struct Strings<'a, S> {
     uses: &'a Uses,
     options: &'a Options,
-    sink: &'a mut Sink<'s>,
-    summary: &'a mut Summary,
+    keep: Keep<'a>,
+    out: S,
     /// Number of the current string.
     string: u64,
-    /// Its beginning, length, digest and shape.
+    /// Its beginning and its length.
     held: Vec<u8>,
     bytes: u64,
-    hashing: Hashing,
-    shape: Shape,
+    /// Digest and shape of its beginning, if it is longer than a name.
+    long: Option<(Hashing, Shape)>,
     /// Texts of strings that are names, too.
     split: BudgetVec<Entry>,
+    counts: [Masked; KINDS.len()],
 }
 
 /// An entry behind the table.
@@ -56,43 +75,49 @@ enum Entry {
     Fixed(&'static [u8]),
 }
 
-impl<'a, 's> Strings<'a, 's> {
-    /// Starts the table.
-    pub(super) fn new(
-        uses: &'a Uses,
-        options: &'a Options,
-        sink: &'a mut Sink<'s>,
-        (summary, budget): (&'a mut Summary, &Budget),
-    ) -> Self {
+impl<'a, S: StringSink> Strings<'a, S> {
+    /// Starts before the first string. Names that `keep` accepts stay.
+    pub fn new(uses: &'a Uses, (options, keep): (&'a Options, Keep<'a>), out: S, budget: &Budget) -> Self {
         Self {
             uses,
             options,
-            sink,
-            summary,
+            keep,
+            out,
             string: 0,
             held: Vec::new(),
             bytes: 0,
-            hashing: options.key.digest(Purpose::Text),
-            shape: Shape::default(),
+            long: None,
             split: budget.growing("texts that are names"),
+            counts: [Masked::default(); KINDS.len()],
         }
     }
 
-    /// Writes the entries of the texts that are names, too.
-    pub(super) fn finish(self) -> Result<(), StageError> {
-        for entry in self.split.iter() {
-            self.sink.put(b",\n\"")?;
-            match *entry {
-                Entry::Mask(shape, digest) => put_text(self.options.texts, shape, digest, self.sink)?,
-                Entry::Fixed(text) => self.sink.put(text)?,
+    /// Passes on the entries of the texts that are names, too, and adds the counts to a summary. Returns the table and
+    /// the number of strings of the file.
+    ///
+    /// # Errors
+    /// Those of the table.
+    pub fn finish(mut self, summary: &mut Summary) -> Result<(S, u64), StageError> {
+        for at in 0..self.split.len() {
+            match self.split[at] {
+                Entry::Mask(shape, digest) => self.put_text(shape, digest)?,
+                Entry::Fixed(text) => self.out.piece(text)?,
             }
-            self.sink.put(b"\"")?;
+            self.out.end()?;
         }
-        Ok(())
+        let counts = KINDS.into_iter().zip(self.counts).filter(|(_, masked)| masked.count > 0);
+        summary.masked.extend(counts);
+        Ok((self.out, self.string))
+    }
+
+    fn count(&mut self, kind: Kind, bytes: u64) {
+        let masked = &mut self.counts[kind as usize];
+        masked.count += 1;
+        masked.bytes += bytes;
     }
 
     fn is_fixed(&self, words: &[&[u8]]) -> bool {
-        self.bytes == self.held.len() as u64 && words.contains(&self.held.as_slice())
+        self.long.is_none() && words.contains(&self.held.as_slice())
     }
 
     /// Returns the current text if it is one that stays. A zero is: analyses must know that it may be negative.
@@ -101,26 +126,42 @@ impl<'a, 's> Strings<'a, 's> {
         FIXED_TEXTS.into_iter().chain(zero).find(|text| self.is_fixed(&[text]))
     }
 
-    fn text(&mut self, kind: &'static str) -> Result<(), StageError> {
-        if let Some(text) = self.fixed_text() {
-            return self.sink.put(text);
+    /// Returns shape and digest of the current string.
+    fn look(&self) -> (Shape, Digest) {
+        if let Some((hashing, shape)) = &self.long {
+            return (*shape, hashing.finish());
         }
-        self.summary.add(kind, self.bytes);
-        put_text(self.options.texts, self.shape, self.hashing.finish(), self.sink)
+        let mut shape = Shape::default();
+        shape.add(&self.held);
+        (shape, self.options.key.of(Purpose::Text, &self.held))
+    }
+
+    fn text(&mut self, kind: Kind) -> Result<(), StageError> {
+        if let Some(text) = self.fixed_text() {
+            return self.out.piece(text);
+        }
+        self.count(kind, self.bytes);
+        let (shape, digest) = self.look();
+        self.put_text(shape, digest)
     }
 
     fn name(&mut self, of: Use) -> Result<(), StageError> {
-        let is_long = self.bytes > self.held.len() as u64;
         let is_number = of.is_value && is_number(&self.held);
-        let verdict = if is_long || is_number { Verdict::Whole } else { shapes::judge(&self.held) };
+        let verdict = match self.long {
+            Some(_) => Verdict::Whole,
+            None if is_number => Verdict::Whole,
+            None => shapes::judge(&self.held),
+        };
         match verdict {
-            Verdict::Keep => escaped(&self.held, self.sink),
+            Verdict::Keep => self.out.piece(&self.held),
+            _ if self.long.is_none() && !is_number && (self.keep)(&self.held) => self.out.piece(&self.held),
             Verdict::Whole => {
-                self.summary.add("names that look like data", self.bytes);
-                put_mask(&self.shape, Some(self.hashing.finish()), self.sink)
+                self.count(Kind::Names, self.bytes);
+                let (shape, digest) = self.look();
+                put_mask(&shape, Some(digest), &mut self.out)
             }
             Verdict::Parts(parts) => {
-                self.summary.add("parts of names", parts.iter().map(|part| part.len() as u64).sum());
+                self.count(Kind::Parts, parts.iter().map(|part| part.len() as u64).sum());
                 self.parts(&parts)
             }
         }
@@ -128,19 +169,24 @@ impl<'a, 's> Strings<'a, 's> {
 
     /// Masks parts of a name.
     fn parts(&mut self, parts: &[Range<usize>]) -> Result<(), StageError> {
-        let name = mem::take(&mut self.held);
         let mut end = 0;
         for part in parts {
-            escaped(&name[end..part.start], self.sink)?;
+            self.out.piece(&self.held[end..part.start])?;
             let mut shape = Shape::default();
-            shape.add(&name[part.clone()]);
-            let digest = self.options.key.of(Purpose::Text, &name[part.clone()]);
-            put_mask(&shape, Some(digest), self.sink)?;
+            shape.add(&self.held[part.clone()]);
+            let digest = self.options.key.of(Purpose::Text, &self.held[part.clone()]);
+            put_mask(&shape, Some(digest), &mut self.out)?;
             end = part.end;
         }
-        escaped(&name[end..], self.sink)?;
-        self.held = name;
-        Ok(())
+        self.out.piece(&self.held[end..])
+    }
+
+    /// Writes the mask of a text.
+    fn put_text(&mut self, shape: Shape, digest: Digest) -> Result<(), StageError> {
+        match self.options.texts {
+            Texts::Hash => put_mask(&shape.at_least(LEAST), Some(digest), &mut self.out),
+            Texts::None => put_mask(&shape, None, &mut self.out),
+        }
     }
 
     /// Writes the current string, and notes its text if that needs another entry.
@@ -149,58 +195,57 @@ impl<'a, 's> Strings<'a, 's> {
         if of.is_split() {
             let entry = match self.fixed_text() {
                 Some(text) => Entry::Fixed(text),
-                None => Entry::Mask(self.shape, self.hashing.finish()),
+                None => {
+                    self.count(Kind::Texts, self.bytes);
+                    let (shape, digest) = self.look();
+                    Entry::Mask(shape, digest)
+                }
             };
-            if let Entry::Mask(..) = entry {
-                self.summary.add("texts", self.bytes);
-            }
             self.split.push(entry)?;
         }
         match of {
-            Use { is_value: true, is_text: false, .. } if self.is_fixed(&FIXED_VALUES) => {
-                escaped(&self.held, self.sink)
-            }
+            Use { is_value: true, is_text: false, .. } if self.is_fixed(&FIXED_VALUES) => self.out.piece(&self.held),
             Use { is_name: true, .. } => self.name(of),
-            Use { is_text: true, .. } => self.text("texts"),
-            Use { is_value: true, .. } => self.text("numbers"),
-            _ => self.text("texts without a use"),
+            Use { is_text: true, .. } => self.text(Kind::Texts),
+            Use { is_value: true, .. } => self.text(Kind::Numbers),
+            _ => self.text(Kind::Unused),
         }
     }
 }
 
-impl StringSink for Strings<'_, '_> {
+impl<S: StringSink> StringSink for Strings<'_, S> {
     fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
-        let room = MOST_NAME - self.held.len();
-        self.held.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.bytes += bytes.len() as u64;
-        self.hashing.add(bytes);
-        self.shape.add(bytes);
+        if self.long.is_none() {
+            if self.held.len() + bytes.len() <= MOST_NAME {
+                self.held.extend_from_slice(bytes);
+                return Ok(());
+            }
+            let mut long = (self.options.key.digest(Purpose::Text), Shape::default());
+            long.0.add(&self.held);
+            long.1.add(&self.held);
+            self.long = Some(long);
+        }
+        if let Some((hashing, shape)) = &mut self.long {
+            hashing.add(bytes);
+            shape.add(bytes);
+        }
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), StageError> {
-        self.sink.put(if self.string == 0 { b"\"" } else { b",\n\"" })?;
         self.write()?;
-        self.sink.put(b"\"")?;
+        self.out.end()?;
         self.string += 1;
         self.held.clear();
         self.bytes = 0;
-        self.hashing = self.options.key.digest(Purpose::Text);
-        self.shape = Shape::default();
+        self.long = None;
         Ok(())
     }
 }
 
-/// Writes the mask of a text.
-fn put_text(texts: Texts, shape: Shape, digest: Digest, sink: &mut Sink<'_>) -> Result<(), StageError> {
-    match texts {
-        Texts::Hash => put_mask(&shape.at_least(LEAST), Some(digest), sink),
-        Texts::None => put_mask(&shape, None, sink),
-    }
-}
-
-fn put_mask(shape: &Shape, digest: Option<Digest>, sink: &mut Sink<'_>) -> Result<(), StageError> {
-    mask::text(shape, digest, |bytes| sink.put(bytes))
+fn put_mask(shape: &Shape, digest: Option<Digest>, out: &mut impl StringSink) -> Result<(), StageError> {
+    mask::text(shape, digest, |bytes| out.piece(bytes))
 }
 
 /// True for the text of a number.
@@ -208,56 +253,9 @@ fn is_number(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
-/// Writes a text inside a JSON string. Bytes that are no UTF-8 stay; lone surrogates become escapes.
-fn escaped(text: &[u8], sink: &mut Sink<'_>) -> Result<(), StageError> {
-    let mut from = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let byte = text[at];
-        let surrogate = byte == 0xed && text.get(at + 1).is_some_and(|&next| next >= 0xa0) && at + 2 < text.len();
-        let escape = match byte {
-            b'"' | b'\\' => format!("\\{}", char::from(byte)),
-            b'\n' => "\\n".to_owned(),
-            0..=0x1f => format!("\\u{byte:04x}"),
-            _ if surrogate => {
-                let unit = 0xd000 | u32::from(text[at + 1] & 0x3f) << 6 | u32::from(text[at + 2] & 0x3f);
-                format!("\\u{unit:04x}")
-            }
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        sink.put(&text[from..at])?;
-        sink.put(escape.as_bytes())?;
-        at += if surrogate { 3 } else { 1 };
-        from = at;
-    }
-    sink.put(&text[from..])
-}
-
-/// Masks the key of an unknown section, if it looks like data.
-pub(super) fn key(name: &[u8], key: &Key, sink: &mut Sink<'_>) -> Result<(), StageError> {
-    if shapes::judge(name) == Verdict::Keep {
-        return escaped(name, sink);
-    }
-    let digest = key.of(Purpose::Text, name).words[0];
-    sink.put(format!("masked_{digest:016x}").as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn escapes_give_the_text_back() {
-        let mut out = Vec::new();
-        let mut sink = Sink::new(&mut out, Path::new("test"));
-        escaped(b"a\"b\\c\n\x01\xed\xa0\x80\xc3\xa9\xff", &mut sink).unwrap();
-        sink.flush().unwrap();
-        assert_eq!(out, b"a\\\"b\\\\c\\n\\u0001\\ud800\xc3\xa9\xff");
-    }
 
     #[test]
     fn numbers_are_known() {

@@ -79,8 +79,10 @@ pub(crate) struct Arguments {
     manifest: Option<PathBuf>,
 }
 
-/// Replaces the process by Python. The parsed arguments only serve to refuse wrong ones early.
-pub(crate) fn run(_: &Arguments) -> Done {
+/// Replaces the process by Python. The parsed arguments only serve to refuse wrong ones early, and to make a missing key
+/// of texts once for all tasks.
+pub(crate) fn run(arguments: &Arguments) -> Done {
+    arguments.analyze.texts()?;
     let python = python(env::var_os("HEAPLAKE_PYTHON"), env::current_exe().ok().as_deref());
     probe(&python)?;
     let mut command = Command::new(&python);

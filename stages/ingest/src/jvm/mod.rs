@@ -32,6 +32,7 @@ pub(crate) mod kinds;
 pub(crate) mod labels;
 pub(crate) mod layouts;
 pub(crate) mod link;
+mod located;
 mod meanings;
 pub(crate) mod names;
 pub(crate) mod objects;
@@ -86,6 +87,10 @@ impl Format for Jvm {
     }
 
     fn follows_essential(&self) -> bool {
+        true
+    }
+
+    fn masks_texts(&self) -> bool {
         true
     }
 

@@ -5,7 +5,8 @@
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded
 //!   class, 16 per field, 24 per static reference, 40 per frame, about 80 plus its bytes per distinct name; 18 bytes
 //!   per 32 KiB of heap.
-//! * Passes over disk: one read of the input; compressed inputs and standard input are first decompressed to scratch.
+//! * Passes over disk: one read of the input; compressed inputs and standard input are first decompressed to scratch, and
+//!   so is any input whose texts are [masked](super::spool::masked), in two passes more.
 //! * Worst case: linear.
 //! * Fails when: the input is no such dump, is damaged or cut (without `--salvage`), also between two segments, or has
 //!   more objects than ordinals.
@@ -17,30 +18,28 @@ use super::dump::{Dump, FIRST, HINT, ROOT, ROOT_ID};
 use super::fill::Fill;
 use super::header::{Header, header};
 use super::heaps::{EVERYTHING, Heaps};
+use super::located::Located;
 use super::names::TextWriter;
 use super::passed::Passed;
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::roots::{ROOTS, RootRecord};
 use super::sizes::{EXTENTS, Extent, HEADS, MOST_HEADS, Observed};
-use super::spool::{Spooled, spool};
 use super::stacks::{FRAMES, RawFrame, StackWriter, TRACE_FRAMES, TRACES};
 use super::types::{DESCRIPTORS, FIELDS, STATICS, TypeDescriptor, TypeWriter};
 use super::value;
 use crate::format::opened;
 use crate::index::{CHUNKS, Chunks};
+use crate::masking::Masking;
 use crate::names::NameWriter;
 use bytemuck::Zeroable;
 use heaplake_input::bytes::Bytes;
-use heaplake_input::source::{self, Identity, Input, Opened, Source};
+use heaplake_input::source::{self, Identity, Input, Source};
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::storage::{self, Stored};
 use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats, finish_all};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Metadata, STRINGS, documents};
-use std::io::Read;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 /// Declaration of the stage.
 pub(crate) const STAGE: Stage = Stage {
@@ -71,9 +70,10 @@ pub(crate) const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let Opened { input, source } = opened(job.input)?;
-    let name = input.name();
-    let content = Content::of(&input, source, job)?;
+    let opened = opened(job.input)?;
+    let name = opened.input.name();
+    let masking = Masking::of(job)?;
+    let content = Located::of(opened, masking.as_ref(), job)?;
     context.progress.begin(STAGE.name, content.bytes);
     let source = Source::named(content.source, &name);
     let (head, mut scanned) = scan(source, content.bytes, EVERYTHING, content.damage, job)?;
@@ -101,7 +101,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         unit: scanned.observed.unit(),
     };
     dump.save(scratch)?;
-    scratch.write_document(documents::METADATA, &metadata(&head, &identity, content.bytes, (&scanned, &heap)))?;
+    let mut metadata = metadata(&head, &identity, content.bytes, (&scanned, &heap));
+    metadata.remarks.splice(0..0, masking.as_ref().map(Masking::remark).into_iter().chain(content.remarks));
+    metadata.is_sanitized |= content.is_sanitized;
+    scratch.write_document(documents::METADATA, &metadata)?;
     Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
 
@@ -130,7 +133,9 @@ fn metadata(
     content_bytes: u64,
     (scanned, heap): (&Scanned, &Range<u64>),
 ) -> Metadata {
-    let remarks = [scanned.heaps.remark(heap), scanned.passed.remark(), scanned.fill.remark()];
+    let fill = scanned.fill.as_ref().and_then(Fill::remark);
+    let is_sanitized = fill.is_some();
+    let remarks = [scanned.heaps.remark(heap), scanned.passed.remark(), fill];
     Metadata {
         format: "hprof".to_owned(),
         format_version: Some(head.version.clone()),
@@ -145,51 +150,10 @@ fn metadata(
         follows_essential: true,
         captured_at_us: i64::try_from(head.captured_at_ms).ok().and_then(|ms| ms.checked_mul(1000)),
         partial: scanned.partial.clone(),
-        is_sanitized: scanned.fill.remark().is_some(),
+        is_sanitized,
         remarks: remarks.into_iter().flatten().collect(),
         ..Metadata::default()
     }
-}
-
-/// Location of the decompressed content.
-struct Content {
-    source: Source,
-    path: PathBuf,
-    bytes: u64,
-    /// Identity of the input, if already known.
-    identity: Option<Identity>,
-    damage: Option<StageError>,
-    spooled: u64,
-}
-
-impl Content {
-    fn of(input: &Input, mut source: Source, job: &Job<'_>) -> Result<Self, StageError> {
-        let Job { scratch, context, .. } = *job;
-        if let Input::File(path) = input
-            && let Some(bytes) = plain(path, source.peek(context)?)
-        {
-            let path = storage::canonical(path);
-            return Ok(Self { source, path, bytes, identity: None, damage: None, spooled: 0 });
-        }
-        let Spooled { path, bytes, identity, damage } = spool(source, scratch, context)?;
-        let identity = if damage.is_none() {
-            Some(identity)
-        } else if let Input::File(_) = input {
-            Some(source::identify(input, context.cancel)?)
-        } else {
-            None
-        };
-        Ok(Self { source: Source::raw(&path, &input.name(), false)?, path, bytes, identity, damage, spooled: bytes })
-    }
-}
-
-/// Returns the length of an uncompressed file; `None` for compressed ones.
-fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
-    let file = Stored::open(path).ok()?;
-    let bytes = file.length().ok()?;
-    let mut head = vec![0; beginning.len().min(16)];
-    let read = { file }.read_exact(&mut head);
-    (read.is_ok() && beginning.starts_with(&head)).then_some(bytes)
 }
 
 /// State of the scan.
@@ -209,7 +173,8 @@ struct Scan<'a> {
     extents: ColumnWriter<Extent>,
     heads: ColumnWriter<Extent>,
     heaps: Heaps,
-    fill: Fill,
+    /// `None` for masked texts, which may be all alike.
+    fill: Option<Fill>,
     nodes: u64,
 }
 
@@ -219,7 +184,7 @@ struct Scanned {
     texts: u64,
     observed: Observed,
     heaps: Heaps,
-    fill: Fill,
+    fill: Option<Fill>,
     passed: Passed,
     identity: Option<Identity>,
     partial: Option<String>,
@@ -244,7 +209,7 @@ impl<'a> Scan<'a> {
             extents: ColumnWriter::create(scratch, EXTENTS)?,
             heads: ColumnWriter::create(scratch, HEADS)?,
             heaps: Heaps::default(),
-            fill: Fill::default(),
+            fill: job.analysis().texts.is_full().then(Fill::default),
             nodes: FIRST.into(),
         })
     }
@@ -357,7 +322,9 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
 
     #[inline]
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError> {
-        self.fill.see(array.element, records.cursor.ahead(), array.bytes);
+        if let Some(fill) = &mut self.fill {
+            fill.see(array.element, records.cursor.ahead(), array.bytes);
+        }
         records.cursor.skip(array.bytes)?;
         let bytes = u64::from(array.length) * value::width(array.element, W).unwrap_or(0) as u64;
         if let Some(head) = self.observed.values(array.id, bytes)

@@ -19,7 +19,7 @@
 //! | [`previews`] | sets of duplicates, nodes, edges | previews of the first members of the sets |
 //!
 //! [`read`] passes rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
-//! to [`strings`]. [`salvage`] and [`repair`] handle damaged files. [`value_rules`], [`survey`] and [`shown`] tell
+//! to [`strings`], through [`masked`] for a run without texts. [`salvage`] and [`repair`] handle damaged files. [`value_rules`], [`survey`] and [`shown`] tell
 //! [`equality`] which parts of a value a snapshot has, and which it omits.
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
@@ -45,6 +45,7 @@ pub mod intern;
 mod kinds;
 mod labels;
 pub mod locations;
+mod masked;
 mod meanings;
 pub mod names;
 pub mod node_classes;
@@ -100,6 +101,10 @@ impl Format for V8 {
 
     fn follows_essential(&self) -> bool {
         false
+    }
+
+    fn masks_texts(&self) -> bool {
+        true
     }
 
     /// Stages that only look up strings precede those that add some, so that neither waits for the other.

@@ -3,7 +3,7 @@
 //! * Computes: nothing; parses the file and checks its numbers as far as possible.
 //! * Resident memory: fixed buffers, with several threads 1.5 MiB per chunk in flight (twice the number of threads,
 //!   plus one, if the budget allows); 20 bytes per source location while they are sorted; 4 bytes per level of the
-//!   trace tree; 20 bytes per weak-map entry name.
+//!   trace tree; 20 bytes per weak-map entry name; 3.5 bits per string to [mask](super::masked) texts.
 //! * Passes over disk: one read of the input, one write of the columns. A section before the header is copied to
 //!   scratch and read from there.
 //! * Worst case: linear in the input.
@@ -20,8 +20,9 @@ use super::parts::Parts;
 use super::salvage::{BadReferences, Damage, columns_of};
 use super::snapshot::{DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, TAG_STRING};
 use super::strings::Strings;
-use super::{locations, trace};
+use super::{locations, masked, trace};
 use crate::format;
+use crate::masking::Masking;
 use heaplake_input::bytes::Bytes;
 use heaplake_input::chunks::Place;
 use heaplake_input::numbers::Sign;
@@ -80,6 +81,9 @@ const WRITES: &[Access] = &[
 /// Length limit of a key of the file's object, bytes.
 const MOST_KEY: usize = 1 << 10;
 
+/// Remark about text behind the snapshot that must not be quoted.
+const BEHIND: &str = "text behind the end of the JSON is left out";
+
 /// Sections that are read; others are skipped.
 const SECTIONS: [&str; 8] =
     ["snapshot", "nodes", "edges", "strings", "locations", "trace_function_infos", "trace_tree", "samples"];
@@ -99,11 +103,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         admit: job.admit,
         section: "",
         spooled: Vec::new(),
+        masking: Masking::of(job)?,
         parts: Parts { damage: job.analysis().salvage.then(Damage::default), ..Parts::default() },
     };
     reader.all(&mut scanner)?;
     let content_bytes = scanner.offset();
     reader.unspool(&scanner)?;
+    reader.parts.remarks.extend(reader.masking.as_ref().map(Masking::remark));
     let identity = match (scanner.identity(), input) {
         (Some(identity), _) => identity.clone(),
         // The end of the compressed input was not reached.
@@ -141,6 +147,8 @@ struct Reader<'a> {
     section: &'static str,
     /// Sections before the header, with their offsets.
     spooled: Vec<(&'static str, u64)>,
+    /// Masks of texts, for a run without texts.
+    masking: Option<Masking>,
     /// The sections so far.
     parts: Parts,
 }
@@ -223,7 +231,10 @@ impl Reader<'_> {
                 scanner.expect(b',', "a comma or the end of the snapshot (})")?;
             }
         }
-        self.parts.remarks.extend(scanner.behind()?);
+        // The remark quotes it.
+        let shown = |remark| if self.masking.is_none() { remark } else { BEHIND.to_owned() };
+        let behind = scanner.behind()?.map(shown);
+        self.parts.remarks.extend(behind);
         Ok(())
     }
 
@@ -253,6 +264,10 @@ impl Reader<'_> {
             }
             ("strings", header) => {
                 self.parts.header = header;
+                if let Some(masking) = &self.masking {
+                    self.parts.strings = Some(self.masked(masking, scanner)?);
+                    return Ok(());
+                }
                 let mut sink = Strings::create(self.scratch, self.context)?;
                 let flaw = self.flaw(scanner.string_array(&mut sink))?;
                 self.parts.strings = Some(sink.finish()?);
@@ -280,6 +295,14 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads the strings and writes their masks; returns their number.
+    fn masked(&self, masking: &Masking, scanner: &mut Bytes<'_>) -> Result<u64, StageError> {
+        let Parts { header: Some(header), announced: Some(_), edges: Some(_), damage: None, .. } = &self.parts else {
+            return Err(masked::unordered(scanner));
+        };
+        masked::strings(header, scanner, masking, (self.scratch, self.context))
     }
 
     /// Copies a section to scratch that cannot be parsed yet.
