@@ -48,8 +48,8 @@ impl Texts {
 
 /// The key of digests: two words that no file of a run holds. All are equal, so that a key makes no difference between
 /// options; [`TextOptions::key`] does.
-#[derive(Clone, Copy, Default)]
-pub struct Secret(pub Option<[u64; 2]>);
+#[derive(Clone, Default)]
+pub struct Secret(pub Option<Box<[u64; 2]>>);
 
 impl PartialEq for Secret {
     fn eq(&self, _: &Self) -> bool {
@@ -76,7 +76,7 @@ pub struct TextOptions {
     pub keep: Vec<String>,
     /// Fingerprint of the key; absent if it was made for one run and forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<Box<str>>,
     /// The key itself, in the process that reads the input.
     #[serde(skip)]
     pub secret: Secret,

@@ -64,14 +64,15 @@ impl Texting {
 /// A usage error for a key in the lake, and for a file that is no key.
 pub(super) fn with_key(options: TextOptions, file: Option<&Path>, lake: &Path) -> Result<TextOptions, Diagnostic> {
     let Some(path) = file else {
-        return Ok(TextOptions { key: None, secret: Secret(Some(Key::random().words())), ..options });
+        return Ok(TextOptions { key: None, secret: Secret(Some(Box::new(Key::random().words()))), ..options });
     };
     if is_within(path, lake) {
         let cause = format!("{}: the key must not lie in the lake", path.display());
         return Err(Diagnostic::usage(cause, "name a file that those who may read the lake cannot read"));
     }
     let key = key(path)?;
-    Ok(TextOptions { key: Some(key.fingerprint()), secret: Secret(Some(key.words())), ..options })
+    let (fingerprint, secret) = (key.fingerprint().into(), Secret(Some(Box::new(key.words()))));
+    Ok(TextOptions { key: Some(fingerprint), secret, ..options })
 }
 
 /// Whether a file lies in a folder, or will.

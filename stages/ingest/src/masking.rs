@@ -26,7 +26,7 @@ impl Masking {
             options::Texts::Hash => Texts::Hash,
             options::Texts::None => Texts::None,
         };
-        let key = choice.secret.0.map(Key::of_words).ok_or_else(|| StageError::Refused {
+        let key = choice.secret.0.as_deref().copied().map(Key::of_words).ok_or_else(|| StageError::Refused {
             problem: "the masks of texts have no key".to_owned(),
             advice: "give the key of the run with --texts-key".to_owned(),
         })?;
