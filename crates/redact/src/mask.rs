@@ -11,6 +11,12 @@ use crate::key::{Digest, Key};
 /// Number of letters.
 const LETTERS: u64 = 52;
 
+/// Letter of masks without a digest: `x`.
+const UNKEYED: u8 = 23;
+
+/// Bytes of letters made at a time.
+const PIECE: usize = 64;
+
 /// Letters drawn from a word of 64 bits.
 const PER_WORD: u32 = 11;
 
@@ -48,28 +54,42 @@ impl Values {
         mixed ^ mixed >> 31
     }
 
-    /// Returns a value below `limit`, which is at most 52.
+    /// Returns a value below 52.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u8 {
+    fn draw(&mut self) -> u8 {
         if self.left == 0 {
             (self.word, self.left) = (self.word(), PER_WORD);
         }
         self.left -= 1;
         let product = u128::from(self.word) * u128::from(LETTERS);
         self.word = product as u64;
-        ((product >> 64) as u64 % limit) as u8
+        (product >> 64) as u8
+    }
+
+    /// Returns a value below `limit`, which is at most 52.
+    #[inline]
+    pub(crate) fn below(&mut self, limit: u64) -> u8 {
+        (u64::from(self.draw()) % limit) as u8
     }
 
     /// Returns a letter.
     #[inline]
     pub(crate) fn letter(&mut self) -> u8 {
-        letter(self.below(LETTERS))
+        letter(self.draw())
+    }
+
+    /// Fills a piece with letters.
+    #[inline]
+    fn letters(&mut self, piece: &mut [u8]) {
+        piece.iter_mut().for_each(|byte| *byte = self.letter());
     }
 }
 
 /// Returns the letter of a value below 52.
+#[inline]
 const fn letter(value: u8) -> u8 {
-    if value < 26 { b'a' + value } else { b'A' + value - 26 }
+    // The capitals follow the small letters in this order without a branch.
+    value + b'a' - (value >= 26) as u8 * (b'a' + 26 - b'A')
 }
 
 /// Permutes a block of at most [`MOST_PERMUTED`] bytes in place. Blocks of one length stay distinct.
@@ -176,17 +196,24 @@ pub(crate) fn text<E>(
     mut put: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut values = digest.map(Values::new);
-    let mut below = |limit: u64| values.as_mut().map_or(23.min(limit as u8 - 1), |values| values.below(limit));
     let questions = if shape.has_questions { 3.min(shape.widths[0]) } else { 0 };
-    let mut piece = [0; 64];
     let mut left = (shape.widths[0] - questions) as usize;
+    let mut piece = [letter(UNKEYED); PIECE];
     while left > 0 {
-        let piece = &mut piece[..left.min(64)];
-        piece.iter_mut().for_each(|byte| *byte = letter(below(LETTERS)));
+        let piece = &mut piece[..left.min(PIECE)];
+        if let Some(values) = &mut values {
+            values.letters(piece);
+        }
         put(piece)?;
         left -= piece.len();
     }
-    put(&b"???"[..questions as usize])?;
+    if questions > 0 {
+        put(&b"???"[..questions as usize])?;
+    }
+    if shape.widths[1..] == [0; 4] {
+        return Ok(());
+    }
+    let mut below = |limit: u64| values.as_mut().map_or(UNKEYED.min(limit as u8 - 1), |values| values.below(limit));
     // Latin-1 letters, Cyrillic ones, ideographs, faces.
     for (class, first, limit) in [(1, 0xc0, 23), (2, 0x430, 32), (3, 0x4e00, 52), (4, 0x1f600, 52)] {
         for at in 0..shape.widths[class] {

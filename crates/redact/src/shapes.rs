@@ -129,7 +129,7 @@ fn in_path(path: &[u8]) -> Vec<Range<usize>> {
         return std::iter::once(5..path.len()).collect();
     }
     let mut parts = Vec::new();
-    let is_url = memchr::memmem::find(path, b"://").is_some();
+    let is_url = memchr::memchr_iter(b':', path).any(|at| path[at..].starts_with(b"://"));
     let end = match path.iter().position(|byte| matches!(byte, b'?' | b'#')) {
         Some(query) if is_url || path[query] == b'?' => query,
         _ => path.len(),

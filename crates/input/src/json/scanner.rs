@@ -129,6 +129,13 @@ impl Bytes<'_> {
             let start = self.at;
             let mut done = false;
             while let Some(&byte) = self.block.get(self.at) {
+                if !in_string && depth > 0 && self.at.is_multiple_of(PLAIN) {
+                    let plain = plain(&self.block[self.at..]);
+                    if plain > 0 {
+                        self.at += plain;
+                        continue;
+                    }
+                }
                 if in_string {
                     in_string = escaped || byte != b'"';
                     escaped = !escaped && byte == b'\\';
@@ -244,5 +251,34 @@ impl Bytes<'_> {
         } else {
             (zeros > 0).then(|| format!("{zeros} NUL bytes behind the end of the JSON are left out, from byte {start}"))
         })
+    }
+}
+/// Bytes that are looked at together.
+const PLAIN: usize = 64;
+
+/// Length of the beginning of `bytes` that opens and closes nothing, in whole pieces of [`PLAIN`].
+fn plain(bytes: &[u8]) -> usize {
+    // Braces are brackets with another bit. Without branches, so that the compiler makes vector instructions of it.
+    let is_structure =
+        |byte: u8| u8::from(byte == b'"') | u8::from(byte | 0x20 == b'{') | u8::from(byte | 0x20 == b'}');
+    let is_plain = |piece: &&[u8]| piece.iter().fold(0, |any, &byte| any | is_structure(byte)) == 0;
+    bytes.chunks_exact(PLAIN).take_while(is_plain).count() * PLAIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_pieces_open_and_close_nothing() {
+        for (byte, is_plain) in (0..=255u8).map(|byte| (byte, !b"\"[]{}".contains(&byte))) {
+            let mut bytes = vec![b'7'; 3 * PLAIN + 5];
+            assert_eq!(plain(&bytes), 3 * PLAIN);
+            for at in [0, PLAIN - 1, PLAIN, 2 * PLAIN + 9] {
+                bytes[at] = byte;
+                assert_eq!(plain(&bytes), if is_plain { 3 * PLAIN } else { at / PLAIN * PLAIN }, "{byte} at {at}");
+                bytes[at] = b'7';
+            }
+        }
     }
 }

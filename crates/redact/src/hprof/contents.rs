@@ -31,16 +31,29 @@ pub(super) enum Of {
     Text,
 }
 
+/// Number of remembered masks of numbers.
+const RECENT: usize = 1 << 12;
+
 /// Masks contents.
 pub(super) struct Contents<'a> {
     pub options: &'a Options,
     block: Vec<u8>,
+    /// Masks of numbers, by a hash of these: most numbers of a heap are few.
+    recent: Box<[Recent]>,
+}
+
+/// A number of `width` bytes, and its mask; 0 bytes for none.
+#[derive(Clone, Copy, Default)]
+struct Recent {
+    number: u64,
+    mask: u64,
+    width: usize,
 }
 
 impl<'a> Contents<'a> {
     /// Starts with empty buffers.
     pub(super) fn new(options: &'a Options) -> Self {
-        Self { options, block: Vec::new() }
+        Self { options, block: Vec::new(), recent: vec![Recent::default(); RECENT].into() }
     }
 
     /// Whether arrays with elements of this type are masked.
@@ -74,7 +87,11 @@ impl<'a> Contents<'a> {
             }
             match self.options.texts {
                 Texts::None => self.block.fill(0),
-                Texts::Hash if length < permuted => mask::permute(&self.options.key, &mut self.block),
+                Texts::Hash if length < permuted => {
+                    let mut block = std::mem::take(&mut self.block);
+                    self.permute(&mut block);
+                    self.block = block;
+                }
                 Texts::Hash => {
                     digest = chained(&self.options.key, of, digest, &self.block);
                     fill(of, digest, &mut self.block);
@@ -91,7 +108,7 @@ impl<'a> Contents<'a> {
 
     /// Masks a value of a field or of a class in place; returns whether it did.
     #[inline]
-    pub(super) fn value(&self, step: &Step, value: &mut [u8]) -> bool {
+    pub(super) fn value(&mut self, step: &Step, value: &mut [u8]) -> bool {
         let masks = match step.care {
             Care::Keep => false,
             Care::Text => true,
@@ -104,9 +121,30 @@ impl<'a> Contents<'a> {
                 let swap = self.options.key.round([OF_BOOLEANS, 0], step.at.into()) as u8 & 1;
                 value.iter_mut().for_each(|byte| *byte = (*byte & 1) ^ swap);
             }
-            Texts::Hash => mask::permute(&self.options.key, value),
+            Texts::Hash => self.permute(value),
         }
         masks
+    }
+
+    /// Permutes a block. The mask of a short one may be remembered.
+    #[inline]
+    fn permute(&mut self, block: &mut [u8]) {
+        let width = block.len();
+        if width == 0 || width > 8 {
+            return mask::permute(&self.options.key, block);
+        }
+        let mut bytes = [0; 8];
+        bytes[..width].copy_from_slice(block);
+        let number = u64::from_le_bytes(bytes);
+        // Fibonacci hashing.
+        let at = (number ^ (width as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT.ilog2());
+        let recent = &mut self.recent[at as usize];
+        if recent.number != number || recent.width != width {
+            mask::permute(&self.options.key, block);
+            bytes[..width].copy_from_slice(block);
+            *recent = Recent { number, mask: u64::from_le_bytes(bytes), width };
+        }
+        block.copy_from_slice(&recent.mask.to_le_bytes()[..width]);
     }
 }
 
@@ -212,7 +250,7 @@ mod tests {
     fn booleans_stay_booleans() {
         let options = options(Texts::Hash);
         assert!(masked(&[1; 100], Of::Array(BOOLEAN), &options, 9).iter().all(|&byte| byte < 2));
-        let contents = Contents::new(&options);
+        let mut contents = Contents::new(&options);
         let step = Step { at: 12, width: 1, is_boolean: true, care: Care::Number };
         let mut both = [0, 1].map(|value| {
             let mut value = [value];
