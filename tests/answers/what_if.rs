@@ -77,7 +77,7 @@ fn planted_references() {
         .collect();
     assert_eq!(holders, [("Users", Some("*"), Some(999)), ("Recent", Some("[]"), Some(100))]);
     let text = said(heaplake().arg("what-if").arg(&run).args(["--cut", "Cache.entries"]));
-    assert!(text.contains("Without Cache.entries (1 reference to 1 object), 3 objects go: 7.9 KiB"), "{text}");
+    assert!(text.contains("Without Cache.entries (1 reference to 1 object): 3 objects less, 7.9 KiB"), "{text}");
     assert!(text.contains("held by Users.* (references: 999;"), "{text}");
 }
 
@@ -134,6 +134,8 @@ fn without_an_object_what_it_retains_goes() {
             chosen.iter().take(20).chain(chosen.iter().skip(20).step_by(step)).copied().take(62).collect();
         let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
         let answer = ask(&run, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let root = nodes.u32s("dominator").iter().zip(0..).position(|(above, row)| *above == Some(row)).unwrap();
+        assert_eq!(answer["heap_bytes"].as_u64(), retained[root], "{file}");
         for (at, &row) in chosen.iter().enumerate() {
             let freed = &answer["cuts"][at];
             assert_eq!(freed["freed_bytes"].as_u64(), retained[row], "{file}, node {row}: {freed}");

@@ -203,6 +203,73 @@ fn of_two_compactions_one_changes_nothing() {
     }
 }
 
+/// Runs `commands` before the answer to the first request that `is_it` takes of a compaction, which then ends with `code`.
+fn compact_while(world: &World, is_it: fn(&Asked) -> bool, commands: Vec<Command>, code: i32) {
+    let mut commands = Some(commands);
+    world.proxy.rule(move |asked| {
+        if is_it(asked) {
+            for mut command in commands.take().into_iter().flatten() {
+                assert!(command.status().unwrap().success());
+            }
+        }
+        Act::Pass
+    });
+    let output = world.heaplake().args(["lake", "compact", &world.url("lake"), "--quiet"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    world.proxy.rule(|_| Act::Pass);
+}
+
+/// A command that does not go through the proxy, which waits.
+fn beside(world: &World, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    let endpoint = format!("http://127.0.0.1:{}", world.server.port);
+    command.envs(world.environment()).env("AWS_ENDPOINT_URL", endpoint).args(words);
+    command.stdout(Stdio::null());
+    command
+}
+
+/// The first look for a pack: the tables of the runs are copied by then.
+fn is_look(asked: &Asked) -> bool {
+    asked.method == "HEAD" && asked.path.contains("/tables/")
+}
+
+/// Before a compaction opens the packs, a run is changed and packed by others.
+#[test]
+fn a_slow_compaction_keeps_newer_rows() {
+    let world = world();
+    let lake = world.url("lake");
+    let label = ["lake", "label", &lake, "b", "--set", "x=1", "--yes", "--quiet"];
+    let compact_it = ["lake", "compact", &lake, "--quiet"];
+    let before = answers(&world);
+    compact_while(&world, is_look, vec![beside(&world, &label), beside(&world, &compact_it)], 1);
+    assert_eq!(world.verified("labelled and packed meanwhile").len(), 5);
+    assert_same(&answers(&world), &before, "labelled and packed meanwhile");
+}
+
+/// A run that was packed when a compaction began is made anew, and packed by another one, before the first one prunes.
+#[test]
+fn pruning_keeps_newer_rows() {
+    let world = world();
+    let lake = world.url("lake");
+    compact(&world);
+    analyze(&world, SMALL, "1", "new");
+    let input = world.scratch().join("input.heapsnapshot.zst");
+    let anew = ["analyze", input.to_str().unwrap(), "--out", &lake, "--quiet", "--force", "--release", "1"];
+    let mut anew = beside(&world, &[&anew[..], &["--snapshot", "b"]].concat());
+    anew.arg("--scratch").arg(world.scratch());
+    compact_while(&world, is_look, vec![anew, beside(&world, &["lake", "compact", &lake])], 1);
+    assert_eq!(world.verified("packed anew meanwhile").len(), 6);
+    assert_eq!(members(&world), ["a", "b", "c", "new"]);
+}
+
+/// A slash at the end of a lake changes nothing.
+#[test]
+fn a_lake_may_end_with_a_slash() {
+    let world = world();
+    assert_eq!(world.json(&["lake", "compact", &world.url("lake/")], 0)["runs"], 5);
+    assert_eq!(world.verified("with a slash").len(), 5);
+}
+
 /// A drop of another run prunes the packs while a compaction, which has put them, has not switched its runs yet.
 #[test]
 fn a_drop_keeps_rows_of_runs_that_are_being_packed() {

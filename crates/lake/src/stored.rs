@@ -96,7 +96,11 @@ pub(crate) fn table(path: &Path) -> io::Result<Opening> {
         return Ok(Opening::Pack(slice));
     }
     match table_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => in_pack(path)?.map(Opening::Pack).ok_or(error),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // It was packed since the last look.
+            packs::forget_all();
+            in_pack(path)?.map(Opening::Pack).ok_or(error)
+        }
         opened => opened.map(|(file, end)| Opening::File(file, end)),
     }
 }

@@ -51,7 +51,11 @@ impl FromStr for Cut {
 
 /// A pattern in which only `*` and `?` are special: names of arrays have brackets.
 fn pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::new(&text.replace('[', "[[]")).map_err(|error| format!("{text:?}: {error}"))
+    let mut plain = text.replace('[', "[[]");
+    while plain.contains("**") {
+        plain = plain.replace("**", "*");
+    }
+    Pattern::new(&plain).map_err(|error| format!("{text:?}: {error}"))
 }
 
 #[cfg(test)]
@@ -67,6 +71,7 @@ mod tests {
         };
         assert!(field("com.shop.Cache.entries", "com.shop.Cache", "entries"));
         assert!(field("*.Cache.e*", "com.shop.Cache", "entries"));
+        assert!(field("**.Cache.e***", "com.shop.Cache", "entries"));
         assert!(field("java.lang.Object[].x", "java.lang.Object[]", "x"));
         assert!(!field("Cache.entries", "com.shop.Cache", "entries"));
         let elements = |text: &str| matches!(cut(text), Ok(What::Elements { class }) if class.matches("a.B[]"));

@@ -54,15 +54,24 @@ impl Wanted {
         if patterns.is_empty() {
             return Ok(None);
         }
-        let all = all_names(asked, key)?;
+        Self::among(&all_names(asked, key)?, asked, key, patterns).map(Some)
+    }
+
+    /// As [`Self::of`], among names that were read.
+    pub(crate) fn among(
+        all: &BTreeSet<String>,
+        asked: &Asked,
+        key: &Key,
+        patterns: &[Pattern],
+    ) -> Result<Self, QueryError> {
         let mut wanted = Self { names: BTreeSet::new(), notes: Vec::new() };
         let mut missing = Vec::new();
         for pattern in patterns {
-            let exact = matching(&all, pattern, true);
-            let found = if exact.is_empty() { matching(&all, pattern, false) } else { exact.clone() };
+            let exact = matching(all, pattern, true);
+            let found = if exact.is_empty() { matching(all, pattern, false) } else { exact.clone() };
             match (exact.is_empty(), found.is_empty()) {
                 (true, true) => {
-                    missing.push(format!("no {} matches {:?}{}", key.column, pattern.as_str(), meant(&all, pattern)));
+                    missing.push(format!("no {} matches {:?}{}", key.column, pattern.as_str(), meant(all, pattern)));
                 }
                 (true, false) => {
                     wanted.notes.push(format!("{:?} matches only without regard to case", pattern.as_str()));
@@ -76,7 +85,7 @@ impl Wanted {
             return Err(QueryError::usage(cause, key.advice));
         }
         wanted.notes.extend(missing);
-        Ok(Some(wanted))
+        Ok(wanted)
     }
 
     /// Whether a name is selected.
@@ -90,7 +99,7 @@ fn matching<'a>(all: &'a BTreeSet<String>, pattern: &Pattern, case_sensitive: bo
     all.iter().filter(|name| pattern.matches_with(name, options)).collect()
 }
 
-fn all_names(asked: &Asked, key: &Key) -> Result<BTreeSet<String>, StageError> {
+pub(crate) fn all_names(asked: &Asked, key: &Key) -> Result<BTreeSet<String>, StageError> {
     let file = key.table.file;
     let table = if asked.has(file) { asked.folder.join(file) } else { asked.nodes() };
     let mut names = BTreeSet::new();

@@ -1,13 +1,14 @@
 //! `heaplake what-if`: the objects that would be freed if some references were not there.
 //!
 //! Exact: the objects that the root reaches over essential edges, less those that it still reaches without the cut ones.
-//! All cuts are searched at once ([`reach`](crate::reach)).
+//! All cuts are searched at once ([`reach`](crate::reach)). Circles that no root reaches are no part of the heap here,
+//! although the table of nodes has them below the root.
 //!
 //! The frontier of a cut is told, too: the objects that stay although a cut reference, or an object that
 //! goes, refers to them. They are listed by class, with the references of others that keep them. Objects that dominate a
 //! target of the cut (a parent to which children refer) are left out.
 //!
-//! Cost: memory of 57 bytes per node and 4 per essential edge; three passes over the table of edges.
+//! Cost: memory of 57 bytes per node, 4 per essential edge, and about 24 per cut one; three passes over the table of edges.
 
 mod heap;
 
@@ -21,6 +22,7 @@ use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::reader::{Reader, damaged};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -120,20 +122,28 @@ pub fn ask(asked: &Asked, cuts: &[Cut], most: usize) -> Result<WhatIf, QueryErro
 struct Question<'a> {
     cuts: &'a [Cut],
     heap: Heap,
+    /// Cuts of elements.
+    elements: Variants,
+    /// Cuts of fields, by name, as far as they were asked for.
+    fields: RefCell<FxHashMap<String, Variants>>,
     forward: Forward,
     /// References that each cut takes, and those of all together, which come last.
     references: Vec<u64>,
     /// Targets of each.
-    targets: Vec<BTreeSet<u32>>,
+    targets: Vec<Vec<u32>>,
 }
 
 impl<'a> Question<'a> {
     fn new(cuts: &'a [Cut], heap: Heap) -> Self {
+        let is_of_elements = |cut: &Cut| matches!(cut.what, What::Elements { .. });
+        let elements = (0..).zip(cuts).filter(|(_, cut)| is_of_elements(cut)).fold(0, |bits, (at, _)| bits | 1 << at);
         Self {
             cuts,
+            elements,
+            fields: RefCell::default(),
             forward: Forward::new(),
             references: vec![0; cuts.len() + 1],
-            targets: vec![BTreeSet::new(); cuts.len() + 1],
+            targets: vec![Vec::new(); cuts.len() + 1],
             heap,
         }
     }
@@ -153,21 +163,31 @@ impl<'a> Question<'a> {
     fn lacking(&self, edge: &Edge<'_>) -> Variants {
         let of_class = self.of_holder(edge.from);
         let mut lacking = self.heap.of_node.get(&edge.to).copied().unwrap_or(0);
-        for at in (0..self.cuts.len()).filter(|at| of_class >> at & 1 == 1) {
-            let is_cut = match &self.cuts[at].what {
-                What::Field { field, .. } => edge.name.is_some_and(|name| field.matches(name)),
-                What::Elements { .. } => edge.label() == Some("[]"),
-                What::Object(_) => false,
-            };
-            lacking |= Variants::from(is_cut) << at;
+        if of_class != 0 {
+            let elements = if edge.label() == Some("[]") { self.elements } else { 0 };
+            lacking |= of_class & (elements | edge.name.map_or(0, |name| self.of_field(name)));
         }
         if lacking == 0 { 0 } else { lacking | 1 << self.together() }
+    }
+
+    /// Cuts of a field, whatever the class.
+    fn of_field(&self, name: &str) -> Variants {
+        if let Some(known) = self.fields.borrow().get(name) {
+            return *known;
+        }
+        let is_cut = |cut: &Cut| matches!(&cut.what, What::Field { field, .. } if field.matches(name));
+        let bits = (0..).zip(self.cuts).filter(|(_, cut)| is_cut(cut)).fold(0, |bits, (at, _)| bits | 1 << at);
+        let mut fields = self.fields.borrow_mut();
+        if fields.len() < FIELDS {
+            fields.insert(name.to_owned(), bits);
+        }
+        bits
     }
 
     /// Reads the graph.
     fn read(&mut self, table: &Path) -> Result<(), StageError> {
         let count = self.heap.len();
-        each(table, count, |edge| {
+        let read = each(table, count, |edge| {
             if edge.from < self.forward.last() {
                 return Err(damaged(table, format!("expected edges by source, found one from {}", edge.from)));
             }
@@ -176,15 +196,24 @@ impl<'a> Question<'a> {
             self.heap.is_held[edge.to as usize] = false;
             for at in (0..=self.cuts.len()).filter(|at| lacking >> at & 1 == 1) {
                 self.references[at] += 1;
-                self.targets[at].insert(edge.to);
+                self.targets[at].push(edge.to);
             }
             Ok(())
-        })
+        });
+        for targets in &mut self.targets {
+            targets.sort_unstable();
+            targets.dedup();
+        }
+        read
     }
 
     /// Refuses a cut that takes no reference; names the fields of its classes that are near.
     fn assert_all_cut(&self, asked: &Asked, table: &Path) -> Result<(), QueryError> {
         let Some(at) = (0..self.cuts.len()).find(|&at| self.references[at] == 0) else { return Ok(()) };
+        if let What::Object(_) = self.cuts[at].what {
+            let cause = format!("{}: no reference leads to {}", asked.folder.display(), self.cuts[at]);
+            return Err(QueryError::usage(cause, "the root itself holds it, or nothing does: cut references below it"));
+        }
         let mut fields = BTreeSet::new();
         each(table, self.heap.len(), |edge| {
             if self.of_holder(edge.from) >> at & 1 == 1 {
@@ -226,10 +255,10 @@ impl<'a> Question<'a> {
                 if bits >> base & 1 == 0 {
                     continue;
                 }
-                heap_bytes += bytes;
+                heap_bytes = u64::saturating_add(heap_bytes, bytes);
                 for (_, freed) in freed.iter_mut().enumerate().filter(|(at, _)| bits >> at & 1 == 0) {
                     let class: &mut (u64, u64) = freed.entry(self.heap.class[node]).or_default();
-                    *class = (class.0 + 1, class.1 + bytes);
+                    *class = (class.0 + 1, class.1.saturating_add(bytes));
                 }
             }
         }
@@ -242,7 +271,7 @@ impl<'a> Question<'a> {
                 cut: self.cuts.get(at).map_or_else(all, Cut::to_string),
                 references: self.references[at],
                 targets: self.targets[at].len() as u64,
-                freed_bytes: freed.values().map(|class| class.1).sum(),
+                freed_bytes: freed.values().fold(0, |sum, class| sum.saturating_add(class.1)),
                 freed_objects: freed.values().map(|class| class.0).sum(),
                 classes: self.classes(freed, most),
                 kept: kept.into_iter().map(|(class, kept)| self.named(class, kept, most)).collect(),
@@ -258,7 +287,8 @@ impl<'a> Question<'a> {
         let mut frontier: Vec<Variants> = vec![0; self.heap.len()];
         each(edges, self.heap.len(), |edge| {
             let from = reached[edge.from as usize];
-            if from >> base & 1 == 1 {
+            // Every object refers to its class.
+            if from >> base & 1 == 1 && !edge.name.is_some_and(|name| OF_CLASS.contains(&name)) {
                 let gone = !from | self.lacking(edge);
                 frontier[edge.to as usize] |= gone & reached[edge.to as usize] & !(1 << base);
             }
@@ -270,7 +300,7 @@ impl<'a> Question<'a> {
             let is_in = |(_, bits): &(u32, &mut Variants)| **bits >> at & 1 == 1;
             for (node, bits) in (0..).zip(&mut frontier).filter(is_in) {
                 // A target that stays is in it, an object above one is not.
-                if !targets.contains(&node) && self.heap.dominates_any(node, &positions) {
+                if targets.binary_search(&node).is_err() && self.heap.dominates_any(node, &positions) {
                     *bits &= !(1 << at);
                 }
             }
@@ -290,7 +320,7 @@ impl<'a> Question<'a> {
                 keeping.objects += 1;
                 // One below another of the class is part of what that one retains.
                 if position >= keeping.end {
-                    (keeping.end, keeping.bytes) = (end, keeping.bytes + bytes);
+                    (keeping.end, keeping.bytes) = (end, keeping.bytes.saturating_add(bytes));
                 }
             }
         }
@@ -379,7 +409,9 @@ impl Keeping {
     }
 }
 
-/// Field names collected for an error.
+/// Labels of references from objects to what describes their class.
+const OF_CLASS: [&str; 3] = ["<class>", "map", "__proto__"];
+/// Field names remembered, or collected for an error.
 const FIELDS: usize = 10_000;
 /// Field names shown in an error.
 const SHOWN: usize = 8;

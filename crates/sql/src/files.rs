@@ -23,6 +23,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::task::block_in_place;
 
 /// A run was dropped or replaced after its description was read.
 #[derive(Debug)]
@@ -107,7 +108,11 @@ impl Reading {
 
     /// Parts of a pack, which checks its pages itself, and fetches those of a store at once.
     fn of_pack(&self, pack: &Pack, ranges: &[Range<u64>]) -> ParquetResult<Vec<Bytes>> {
-        pack.parts(ranges).map_err(|problem| self.damaged(&problem.to_string()))
+        // A store is asked by a runtime of its own.
+        block_in_place(|| pack.parts(ranges)).map_err(|problem| match problem {
+            ParquetError::External(_) => problem,
+            damage => self.damaged(&damage.to_string()),
+        })
     }
 
     fn check(&self, start: u64, bytes: &Bytes) -> ParquetResult<()> {

@@ -16,7 +16,7 @@ pub fn what_if(answer: &WhatIf, _: &Look) -> String {
 fn freed_by(freed: &Freed, heap: u64) -> String {
     let share = if heap == 0 { 0.0 } else { freed.freed_bytes as f64 * 100.0 / heap as f64 };
     let mut text = format!(
-        "Without {} ({} to {}), {} go: {}, {share:.1} % of the heap\n",
+        "Without {} ({} to {}): {} less, {}, {share:.1} % of the heap\n",
         shorten(&freed.cut, 200),
         number(freed.references, "reference"),
         number(freed.targets, "object"),
@@ -27,7 +27,7 @@ fn freed_by(freed: &Freed, heap: u64) -> String {
         text += &line(class.bytes, class.objects, &class.class);
     }
     if !freed.kept.is_empty() {
-        text += "  They refer to objects that stay, with what these retain and who else holds them\n";
+        text += "  Objects that stay although cut references or freed objects lead to them: bytes retained, number, holders\n";
         for kept in &freed.kept {
             text += &line(kept.retained_bytes, kept.objects, &kept.class);
             for holder in &kept.holders {

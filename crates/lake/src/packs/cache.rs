@@ -87,6 +87,11 @@ fn insert(path: &Path, pack: Option<(Identity, Arc<Pack>)>) {
     open.insert(path.to_owned(), Known { at: Instant::now(), pack });
 }
 
+/// Forgets which packs are there.
+pub(crate) fn forget_all() {
+    locked(&OPEN).clear();
+}
+
 /// Forgets a pack that this process replaced.
 pub(crate) fn forget(path: &Path) {
     locked(&OPEN).remove(path);

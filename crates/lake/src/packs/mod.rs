@@ -20,7 +20,7 @@ mod cache;
 mod pack;
 mod signed;
 
-pub(crate) use cache::forget;
+pub(crate) use cache::{forget, forget_all};
 pub(crate) use pack::{Content, Member};
 pub use pack::{Pack, Slice};
 pub(crate) use signed::{converted, signed};

@@ -10,19 +10,20 @@
 //! * Readers: a file that is open stays readable; a reader that finds no file looks into the pack. Tables of a pack are
 //!   read as those of a file.
 //! * Writers: a run that is being made or has been replaced since it was packed stays as it is. One compaction at a
-//!   time, see `pack_files.rs`; in a store, that of two that loses fails.
+//!   time, see `pack_files.rs`; in a store, of two that write one pack one fails.
 //! * Cost: four passes over the tables that are packed, a sync of the file system per 256 runs. In a store, a request per
-//!   table and three per run, many at a time; memory of the largest pack, as a file.
+//!   table and three per run, many at a time, and two per pack; memory of the largest pack, as a file.
 
 use super::choice::Choice;
 use super::pack_files::PackFiles;
 use super::packed::{self, Outcome};
 use super::prune::{self, Live};
+use super::states::{self, State};
 use crate::captured::captured_at;
 use crate::catalogue::Wanted;
 use crate::entry::TableEntry;
 use crate::packing::{self, Part, Rows};
-use crate::packs::{self, FOLDER, Member, NO_NIGHT};
+use crate::packs::{self, FOLDER, Member, NO_NIGHT, Pack};
 use crate::place::{self, Place};
 use crate::reader::Reader;
 use crate::selection::{self, FoundRun, Selection};
@@ -32,9 +33,10 @@ use heaplake_schemas::run::Packed;
 use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{SCHEMA_VERSION, tables};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Fewest runs of a release and night that are worth a pack.
 const FEWEST: usize = 2;
@@ -101,6 +103,8 @@ impl Candidate {
     }
 }
 
+/// Tables, with their packs of a night.
+type Opened = Vec<(&'static TableSchema, Option<Arc<Pack>>)>;
 /// Runs of a release and night, by name.
 type Groups = BTreeMap<(String, String), Vec<Candidate>>;
 
@@ -129,8 +133,10 @@ pub fn compact(
     groups.values().flatten().try_for_each(Candidate::remove_leftovers)?;
     groups.retain(|_, runs| is_wanted(runs));
     context.progress.begin("compact", groups.values().flatten().map(Candidate::steps).sum());
+    let mut written = BTreeSet::new();
     for ((release, night), runs) in groups {
         context.check()?;
+        written.insert((release.clone(), night.clone()));
         let done = Group { files: &files, release, night, runs }.compact(&mut compacted, &mut live, context);
         files.remove_copies()?;
         match done {
@@ -139,7 +145,7 @@ pub fn compact(
             done => done?,
         }
     }
-    prune::all(&files, &mut live, context)?;
+    prune::all(&files, &written, &mut live, context)?;
     context.progress.end();
     if !files.is_shared() {
         // Empty if nothing was packed.
@@ -223,12 +229,16 @@ impl Group<'_> {
         }
         let mut files: BTreeMap<PathBuf, Vec<TableEntry>> = BTreeMap::new();
         let mut packs = Vec::new();
-        for table in tables::ALL.iter().filter(|table| is_packable(table)) {
-            let parts = self.parts(table, &mut files)?;
+        let opened = self.open()?;
+        self.leave_replaced(&opened, compacted)?;
+        for (table, pack) in opened {
+            let parts = self.parts(table, pack, &mut files);
             packs.extend((!parts.is_empty()).then_some((table, parts)));
         }
+        // A pack of a store is in memory while it is put.
+        let threads = if self.files.is_shared() { 1 } else { context.threads };
         let write = |(table, parts): &mut (&TableSchema, Vec<Part>)| self.write(table, parts, context);
-        for bytes in threads::map(context.threads, &mut packs, write) {
+        for bytes in threads::map(threads, &mut packs, write) {
             compacted.packs += 1;
             compacted.pack_bytes += bytes?;
         }
@@ -272,44 +282,78 @@ impl Group<'_> {
         Ok(())
     }
 
+    /// Opens the packs of all tables, as far as there are some.
+    fn open(&self) -> Result<Opened, StageError> {
+        let mut opened = Vec::new();
+        for table in tables::ALL.iter().filter(|table| is_packable(table)) {
+            let path = self.path(table);
+            let pack = match self.files.open(&path) {
+                Ok(pack) => Some(pack),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(StageError::Table { path, problem: error.to_string() }),
+            };
+            opened.push((table, pack));
+        }
+        Ok(opened)
+    }
+
+    /// In a store, leaves out new runs that were packed, or replaced, since they were listed: a pack may have their
+    /// newer rows, which must stay. The packs are open by now, so a later change of them lets our puts fail.
+    fn leave_replaced(&mut self, opened: &Opened, compacted: &mut Compacted) -> Result<(), StageError> {
+        if !self.files.is_shared() {
+            return Ok(());
+        }
+        let is_other = |run: &&Candidate| {
+            let seal = &*run.found.run.identity;
+            let of_run = |member: &&Member| member.snapshot == run.snapshot && member.seal != seal;
+            let packs = opened.iter().filter_map(|(_, pack)| pack.as_ref());
+            run.is_new && packs.into_iter().any(|pack| pack.members().iter().any(|member| of_run(&member)))
+        };
+        let asked: Vec<PathBuf> = self.runs.iter().filter(is_other).map(|run| run.found.place.clone()).collect();
+        let states: BTreeMap<PathBuf, State> = asked.iter().cloned().zip(states::read(&asked, self.files)?).collect();
+        let (kept, left): (Vec<_>, Vec<_>) = std::mem::take(&mut self.runs).into_iter().partition(|run| {
+            let unpacked = State::Unpacked(run.found.run.identity.to_string());
+            states.get(&run.found.place).is_none_or(|state| *state == unpacked)
+        });
+        self.runs = kept;
+        let changed = |run: Candidate| (run.found.place, "another command changed this run".to_owned());
+        compacted.kept.extend(left.into_iter().map(changed));
+        Ok(())
+    }
+
     /// The rows of a table: all that the pack has, and those of new runs. Empty if no run is new.
     fn parts(
         &self,
         table: &TableSchema,
+        pack: Option<Arc<Pack>>,
         files: &mut BTreeMap<PathBuf, Vec<TableEntry>>,
-    ) -> Result<Vec<Part>, StageError> {
+    ) -> Vec<Part> {
         let new = self.runs.iter().filter(|run| run.is_new);
         let new: Vec<_> = new.filter_map(|run| Some((run, small(&run.found, table)?))).collect();
         if new.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         // Which of its runs are gone is not decided here.
-        let mut parts = self.packed(table)?;
+        let mut parts = pack.map(|pack| self.packed(&pack)).unwrap_or_default();
         for (run, entry) in new {
             let place = &run.found.place;
             files.entry(place.clone()).or_default().push(entry.clone());
             let (snapshot, release) = (run.snapshot.clone(), self.release.clone());
-            let (seal, rows) =
-                (run.found.run.identity.to_string(), Rows::File(self.files.folder_of(place).join(table.file)));
+            let rows = Rows::File(self.files.folder_of(place).join(table.file));
+            let seal = run.found.run.identity.to_string();
             parts.insert(run.snapshot.clone(), Part { snapshot, release, seal, rows });
         }
-        Ok(parts.into_values().collect())
+        parts.into_values().collect()
     }
 
-    /// The parts of the pack of a table, by name of the run; none if there is no pack.
-    fn packed(&self, table: &TableSchema) -> Result<BTreeMap<String, Part>, StageError> {
-        let path = self.path(table);
-        let pack = match self.files.open(&path) {
-            Ok(pack) => pack,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(StageError::Table { path, problem: error.to_string() }),
-        };
+    /// The parts of a pack, by name of the run.
+    fn packed(&self, pack: &Arc<Pack>) -> BTreeMap<String, Part> {
         let part = |member: &Member| {
             let rows = Rows::Pack(pack.slice(&member.snapshot, &member.seal)?);
             let (snapshot, seal) = (member.snapshot.clone(), member.seal.clone());
             Some((snapshot.clone(), Part { snapshot, release: self.release.clone(), seal, rows }))
         };
-        Ok(pack.members().iter().filter_map(part).collect())
+        pack.members().iter().filter_map(part).collect()
     }
 
     /// Writes a pack and renames it over the old one; returns its bytes.

@@ -18,5 +18,6 @@ mod pack_files;
 mod packed;
 pub mod prune;
 mod relabelled;
+mod states;
 pub mod verify;
 pub mod views;

@@ -261,7 +261,8 @@ fn parts_of(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Stage
 fn in_store(lake: &Path) -> Result<Vec<PackFile>, StageError> {
     let url = lake.to_string_lossy().into_owned();
     let failed = |error| StageError::io(lake, "list", error);
-    let objects = storage::store().map_err(failed)?.list(&format!("{url}/{FOLDER}")).map_err(failed)?.objects;
+    let folder = lake.join(FOLDER).to_string_lossy().into_owned();
+    let objects = storage::store().map_err(failed)?.list(&folder).map_err(failed)?.objects;
     let pack = |object: Object| {
         let within = object.url.strip_prefix(&url)?.trim_start_matches('/');
         let parts: Vec<&str> = within.split('/').collect();

@@ -1,12 +1,13 @@
 //! Removes the rows of dropped and replaced runs from packs.
 
 use super::pack_files::{PackFile, PackFiles};
+use super::states::{self, State};
 use crate::packing::{self, Part, Rows};
 use crate::packs::{Member, Pack};
-use crate::{commit, place, stored};
+use crate::place;
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::SCHEMA_VERSION;
-use heaplake_schemas::run::{Packed, Run};
+use heaplake_schemas::run::Packed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,9 +31,17 @@ pub fn partitions(
     each(&packs, &files, &mut live, context)
 }
 
-/// Removes dead rows from all packs.
-pub(super) fn all(files: &PackFiles, live: &mut Live, context: &Context<'_>) -> Result<(), StageError> {
-    each(&files.list(SCHEMA_VERSION)?, files, live, context)
+/// Removes dead rows from all packs; in a store, where opening one takes requests, from those of these partitions
+/// (release and night).
+pub(super) fn all(
+    files: &PackFiles,
+    written: &BTreeSet<(String, String)>,
+    live: &mut Live,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let mut packs = files.list(SCHEMA_VERSION)?;
+    packs.retain(|of| !files.is_shared() || written.contains(&(of.release.clone(), of.night.clone())));
+    each(&packs, files, live, context)
 }
 
 /// Prunes all packs; reports the first damaged one at the end.
@@ -47,42 +56,14 @@ fn each(packs: &[PackFile], files: &PackFiles, live: &mut Live, context: &Contex
     damaged
 }
 
-/// The packs that runs name, by place; read from their descriptions unless the caller knows.
+/// States of runs by place, as far as the caller knows them.
 #[derive(Debug, Default)]
 pub(super) struct Live(BTreeMap<PathBuf, State>);
-
-/// State of a run.
-#[derive(Debug)]
-enum State {
-    /// It names this pack.
-    Names(Packed),
-    /// It names none; its seal.
-    Unpacked(String),
-    /// There is no run.
-    Gone,
-    /// Its description cannot be read now, so its rows stay.
-    Unknown,
-}
 
 impl Live {
     /// Remembers that the run at a place, with this seal, names this pack.
     pub(super) fn is(&mut self, place: &Path, packed: Option<Packed>, seal: String) {
         self.0.insert(place.to_owned(), packed.map_or(State::Unpacked(seal), State::Names));
-    }
-
-    /// Announces which runs will be asked for: those in a store are read at once.
-    fn expect(&self, places: impl Iterator<Item = PathBuf>) {
-        stored::expect(&places.filter(|place| !self.0.contains_key(place)).collect::<Vec<_>>());
-    }
-
-    fn of(&mut self, place: PathBuf) -> &State {
-        let read = |place: &Path| match commit::read(place) {
-            Ok(Some(Run { packed: Some(packed), .. })) => State::Names(packed),
-            Ok(Some(run)) => State::Unpacked(run.seal.unwrap_or_default()),
-            Ok(None) => State::Gone,
-            Err(_) => State::Unknown,
-        };
-        self.0.entry(place).or_insert_with_key(|place| read(place))
     }
 }
 
@@ -96,31 +77,59 @@ impl PackFile {
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::NotFound) => return Ok(()),
             Err(error) => return Err(StageError::io(&self.path, "read", error)),
         };
-        let place = |member: &Member| place::path(files.lake(), &self.release, &member.snapshot);
-        live.expect(pack.members().iter().map(place));
-        let parts = pack.members().iter().filter_map(|member| self.part(files, live, &pack, member));
-        let parts: Vec<Part> = parts.collect();
-        if parts.len() == pack.members().len() {
+        let dead = self.dead(files, live, &pack)?;
+        if dead.is_empty() {
             return Ok(());
         }
+        let members = pack.members().iter().filter(|member| !dead.contains(&member.snapshot));
+        let parts: Vec<Part> = members.filter_map(|member| self.part(&pack, member)).collect();
         let write = |folder: &Path| packing::write(folder, (self.file, pack.schema()), &parts, context);
-        match parts.is_empty() {
+        let pruned = match parts.is_empty() {
             true => files.remove(&self.path, write),
             false => files.write_over(&self.path, write).map(drop),
+        };
+        match pruned {
+            // Another command wrote it meanwhile; dead rows count for no run, and the next compaction removes them.
+            Err(StageError::Refused { .. }) if files.is_shared() => Ok(()),
+            pruned => pruned,
         }
     }
 
-    /// The rows of a member, if its run still names them.
-    fn part(&self, files: &PackFiles, live: &mut Live, pack: &Arc<Pack>, member: &Member) -> Option<Part> {
-        let is_live = match live.of(place::path(files.lake(), &self.release, &member.snapshot)) {
+    /// Names of the members whose rows no run names. What is remembered of a run in a store may be old: only what its
+    /// description says now, after the pack was opened, lets its rows go. A later change of the pack lets the write fail.
+    fn dead(&self, files: &PackFiles, live: &mut Live, pack: &Arc<Pack>) -> Result<BTreeSet<String>, StageError> {
+        let place = |member: &Member| place::path(files.lake(), &self.release, &member.snapshot);
+        let is_new = |member: &&Member| !live.0.contains_key(&place(member));
+        let unknown: Vec<PathBuf> = pack.members().iter().filter(is_new).map(place).collect();
+        let states = states::read(&unknown, files)?;
+        live.0.extend(unknown.into_iter().zip(states));
+        let mut dead: Vec<&Member> = pack.members().iter().collect();
+        dead.retain(|member| !live.0.get(&place(member)).is_some_and(|state| self.is_live(member, state, files)));
+        if files.is_shared() {
+            let places: Vec<PathBuf> = dead.iter().map(|member| place(member)).collect();
+            let now = states::read(&places, files)?;
+            let still = dead.into_iter().zip(&now).filter(|(member, state)| !self.is_live(member, state, files));
+            dead = still.map(|(member, _)| member).collect();
+            live.0.extend(places.into_iter().zip(now));
+        }
+        Ok(dead.into_iter().map(|member| member.snapshot.clone()).collect())
+    }
+
+    /// Whether a run in this state has, or may get, its rows in the pack.
+    fn is_live(&self, member: &Member, state: &State, files: &PackFiles) -> bool {
+        match state {
             State::Names(named) => named.night == self.night && named.seal == member.seal,
             // Another command may be about to let the run name them.
             State::Unpacked(seal) => files.is_shared() && *seal == member.seal,
             State::Gone => false,
             State::Unknown => true,
-        };
-        let slice = pack.slice(&member.snapshot, &member.seal).filter(|_| is_live)?;
+        }
+    }
+
+    /// The rows of a member.
+    fn part(&self, pack: &Arc<Pack>, member: &Member) -> Option<Part> {
+        let rows = Rows::Pack(pack.slice(&member.snapshot, &member.seal)?);
         let (snapshot, seal) = (member.snapshot.clone(), member.seal.clone());
-        Some(Part { snapshot, release: self.release.clone(), seal, rows: Rows::Pack(slice) })
+        Some(Part { snapshot, release: self.release.clone(), seal, rows })
     }
 }

@@ -4,7 +4,7 @@ use crate::asked::Asked;
 use crate::cut::{Cut, What};
 use crate::error::QueryError;
 use crate::graph::numbered;
-use crate::names::{NODE_CLASS, Wanted};
+use crate::names::{NODE_CLASS, Wanted, all_names};
 use crate::reach::Variants;
 use crate::rows::dominators;
 use heaplake_kit::StageError;
@@ -18,7 +18,8 @@ pub(super) struct Heap {
     pub root: u32,
     /// Dominator tree in preorder: position of each node, and the end of its subtree.
     pub place: Vec<(u32, u32)>,
-    /// Nodes that the root holds: those without a retainer, until the edges are read.
+    /// Whether the root holds a node without an edge: reachable ones without retainers; until the edges are read, all
+    /// reachable ones.
     pub is_held: Vec<bool>,
     pub class: Vec<u32>,
     /// As `class`, but of a part, such as the backing store of a map, the class of the object that it belongs to.
@@ -36,13 +37,13 @@ const NESTED: usize = 8;
 impl Heap {
     pub(super) fn read(asked: &Asked, cuts: &[Cut]) -> Result<Self, QueryError> {
         let dominator = dominators(&asked.nodes())?;
+        let names = all_names(asked, &NODE_CLASS)?;
         let mut wanted = Vec::new();
         let mut of_node = FxHashMap::default();
         for (at, cut) in cuts.iter().enumerate() {
             match &cut.what {
                 What::Field { class, .. } | What::Elements { class } => {
-                    wanted
-                        .extend(Wanted::of(asked, &NODE_CLASS, std::slice::from_ref(class))?.map(|names| (at, names)));
+                    wanted.push((at, Wanted::among(&names, asked, &NODE_CLASS, std::slice::from_ref(class))?));
                 }
                 What::Object(subject) => *of_node.entry(asked.find(*subject)?).or_default() |= 1 << at,
             }

@@ -25,8 +25,8 @@ The tables of the runs of a release and day (UTC), except nodes, edges and those
  tables/TABLE/release=R/night=DAY/TABLE-VERSION.parquet, with the same rows and signed numbers. Hive, Spark, Trino, \
  Athena and DuckDB read the folder of a table as a table. Every command reads packed runs as before; drop removes their \
  rows. Each pack is compared with its sources before their files go, and a killed command leaves every run whole: the \
- next one does the rest. In an object store, a pack is replaced by a conditional put: of two commands at a time, one \
- fails and changes nothing. A run that another process is making stays as it is. Runs that were packed before stay so.";
+ next one does the rest. In an object store, a pack is replaced by a conditional put: of two commands that write one \
+ pack at a time, one fails, and can be run again. A run that another process is making stays as it is. Runs that were packed before stay so.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: heaplake lake compact lake", after_long_help = MORE)]

@@ -102,13 +102,14 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
         return Err(Diagnostic::usage(cause, "heaplake ls LAKE lists the runs"));
     }
     let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };
-    prune(&plan)?;
+    let pruned = prune(&plan);
     let report = Report { dry_run: !arguments.yes, plan };
     if arguments.json {
         print::json(&report)?;
     } else if !arguments.quiet {
         print::answer(&report.plan, false, |plan, look| text::dropped(plan, report.dry_run, look))?;
     }
+    pruned?;
     Ok(exit)
 }
 
