@@ -4,6 +4,8 @@
 //! in Base64 at each of three offsets; a number also by its bytes and its decimal digits.
 
 use crate::table::Table;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::collections::HashMap;
 use std::fs;
@@ -177,6 +179,9 @@ pub fn cells(file: &Path) -> String {
     let options = FormatOptions::default();
     let mut text = String::new();
     for column in table.0.columns() {
+        // A time has no text; to print one with a time zone takes a database of them.
+        let is_time = matches!(column.data_type(), DataType::Timestamp(..));
+        let column = if is_time { &cast(column, &DataType::Int64).unwrap() } else { column };
         let formatter = ArrayFormatter::try_new(column, &options).unwrap();
         (0..column.len()).for_each(|row| text += &format!("{}\n", formatter.value(row)));
     }
