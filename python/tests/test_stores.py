@@ -147,7 +147,7 @@ def test_other_stores_are_refused_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> 
     }
     rest = dict.fromkeys(
         ("release", "snapshot", "format", "nodes", "heap_bytes", "allocations", "allocated_bytes", "captured_at")
-        + ("input_bytes", "disk_bytes", "partial")
+        + ("input_bytes", "disk_bytes", "partial", "texts")
     )
     details = {"folder": None, "night": None, "packed": [], "tables": [], "missing": []}
     said = {"runs": [run | rest | {"details": details}], "damaged": []}
