@@ -81,6 +81,27 @@ fn planted_references() {
     assert!(text.contains("held by Users.* (references: 999;"), "{text}");
 }
 
+/// Also where a field has the name of V8's reference to the shape of an object.
+#[test]
+fn a_field_named_map_is_a_field() {
+    let mut it = Snapshot::new();
+    let root = it.add_node("synthetic", "", 0);
+    let global = it.add_node("object", "global", 40);
+    it.add_edge(root, "property", "global", global);
+    let [set, list, kept] = ["HashSet", "Recent", "Store"].map(|class| it.add_node("object", class, 50));
+    it.add_edge(global, "property", "set", set);
+    it.add_edge(global, "property", "list", list);
+    it.add_edge(set, "property", "map", kept);
+    it.add_edge(list, "property", "store", kept);
+    let lake = Lake::new();
+    let input = lake.input("heap.heapsnapshot", &it.to_json(&Layout::default()));
+    lake.analyze(input).assert().success();
+    for cut in ["HashSet.map", "global.set"] {
+        let answer = ask(&lake.run(), &[cut]);
+        assert_eq!(answer["cuts"][0]["kept"][0]["class"], "Store", "{answer}");
+    }
+}
+
 #[test]
 fn wrong_cuts_name_what_is_there() {
     let lake = Lake::new();

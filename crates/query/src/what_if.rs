@@ -1,12 +1,12 @@
 //! `heaplake what-if`: the objects that would be freed if some references were not there.
 //!
-//! Exact: the objects that the root reaches over essential edges, less those that it still reaches without the cut ones.
+//! The answer is exact: objects that the root reaches over essential edges, but no longer if the cut ones are removed.
 //! All cuts are searched at once ([`reach`](crate::reach)). Circles that no root reaches are no part of the heap here,
 //! although the table of nodes has them below the root.
 //!
-//! The frontier of a cut is told, too: the objects that stay although a cut reference, or an object that
-//! goes, refers to them. They are listed by class, with the references of others that keep them. Objects that dominate a
-//! target of the cut (a parent to which children refer) are left out.
+//! The answer also has the frontier of a cut: the targets of cut references and of freed objects that remain reachable,
+//! by class, with the references that keep them. Objects that dominate a target of the cut (a parent to which children
+//! refer) are left out.
 //!
 //! Cost: memory of 57 bytes per node, 4 per essential edge, and about 24 per cut one; three passes over the table of edges.
 
@@ -57,7 +57,8 @@ pub struct Freed {
     pub freed_objects: u64,
     /// Their classes, the largest first.
     pub classes: Vec<FreedClass>,
-    /// Objects that stay although cut references or freed objects refer to them, by class, those that retain most first.
+    /// Reachable objects that are targets of cut references or of freed objects, by class, in descending order of the
+    /// bytes that they retain.
     pub kept: Vec<Kept>,
 }
 
@@ -287,9 +288,9 @@ impl<'a> Question<'a> {
         let mut frontier: Vec<Variants> = vec![0; self.heap.len()];
         each(edges, self.heap.len(), |edge| {
             let from = reached[edge.from as usize];
-            // Every object refers to its class.
-            if from >> base & 1 == 1 && !edge.name.is_some_and(|name| OF_CLASS.contains(&name)) {
-                let gone = !from | self.lacking(edge);
+            let lacking = self.lacking(edge);
+            if from >> base & 1 == 1 && (lacking != 0 || !edge.is_to_class()) {
+                let gone = !from | lacking;
                 frontier[edge.to as usize] |= gone & reached[edge.to as usize] & !(1 << base);
             }
             Ok(())
@@ -318,7 +319,7 @@ impl<'a> Question<'a> {
             for (_, kept) in kept.iter_mut().enumerate().filter(|(at, _)| frontier[node as usize] >> at & 1 == 1) {
                 let keeping = kept.entry(self.heap.class[node as usize]).or_default();
                 keeping.objects += 1;
-                // One below another of the class is part of what that one retains.
+                // The bytes of an object below another of its class are part of the other's retained size.
                 if position >= keeping.end {
                     (keeping.end, keeping.bytes) = (end, keeping.bytes.saturating_add(bytes));
                 }
@@ -409,8 +410,6 @@ impl Keeping {
     }
 }
 
-/// Labels of references from objects to what describes their class.
-const OF_CLASS: [&str; 3] = ["<class>", "map", "__proto__"];
 /// Field names remembered, or collected for an error.
 const FIELDS: usize = 10_000;
 /// Field names shown in an error.

@@ -25,7 +25,7 @@ enum Identity {
     Object(Option<String>),
 }
 
-/// What is known of a path.
+/// The pack at a path, or its absence.
 struct Known {
     /// When it was examined.
     at: Instant,

@@ -95,8 +95,8 @@ impl PackFile {
         }
     }
 
-    /// Names of the members whose rows no run names. What is remembered of a run in a store may be old: only what its
-    /// description says now, after the pack was opened, lets its rows go. A later change of the pack lets the write fail.
+    /// Names of the members whose rows are dead. In a store, a remembered state may be stale, so the description of each
+    /// candidate is read again after the pack was opened. If the pack changes later, the conditional write fails.
     fn dead(&self, files: &PackFiles, live: &mut Live, pack: &Arc<Pack>) -> Result<BTreeSet<String>, StageError> {
         let place = |member: &Member| place::path(files.lake(), &self.release, &member.snapshot);
         let is_new = |member: &&Member| !live.0.contains_key(&place(member));

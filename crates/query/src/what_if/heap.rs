@@ -120,9 +120,19 @@ pub(super) struct Edge<'a> {
     pub to: u32,
     pub name: Option<&'a str>,
     pub index: Option<u32>,
+    pub kind: &'a str,
 }
 
 impl Edge<'_> {
+    /// Whether it leads from an object to the description of its class, as from every object. A field may be named `map`.
+    pub(super) fn is_to_class(&self) -> bool {
+        match self.name {
+            Some("<class>" | "__proto__") => true,
+            Some("map") => ["internal", "hidden"].contains(&self.kind),
+            _ => false,
+        }
+    }
+
     /// Its label; `[]` for an element.
     pub(super) fn label(&self) -> Option<&str> {
         let is_number = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -140,17 +150,18 @@ pub(super) fn each(
     nodes: usize,
     mut work: impl FnMut(&Edge<'_>) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
-    let mut batches = Reader::open(table)?.columns(&["from", "to", "essential", "name", "index"])?;
+    let mut batches = Reader::open(table)?.columns(&["from", "to", "essential", "name", "index", "kind"])?;
     while let Some(batch) = batches.batch()? {
         let (from, to, essential) = (batch.u32s("from")?, batch.u32s("to")?, batch.flags("essential")?);
-        let (names, indices) = (batch.texts("name")?, batch.u32s("index")?);
+        let (names, indices, kinds) = (batch.texts("name")?, batch.u32s("index")?, batch.texts("kind")?);
         for row in 0..batch.len() {
             let (from, to) = (from.value(row), to.value(row));
             if from.max(to) as usize >= nodes {
                 return Err(damaged(table, format!("an edge from {from} to {to} in a graph of {nodes} nodes")));
             }
             if essential.value(row) && from != to {
-                work(&Edge { from, to, name: value(names, row), index: value(indices, row) })?;
+                let (name, index, kind) = (value(names, row), value(indices, row), kinds.value(row));
+                work(&Edge { from, to, name, index, kind })?;
             }
         }
     }
