@@ -38,7 +38,7 @@ pub struct Page {
     pub rows: usize,
     /// Most bytes of the answer.
     pub bytes: usize,
-    /// Hash of the question and of the version of what it is about.
+    /// Hash of the question and of the versions of its runs.
     question: u64,
 }
 

@@ -16,7 +16,7 @@ pub fn number(meaning: &str) -> Value {
     json!({"type": "integer", "minimum": 0, "description": meaning})
 }
 
-/// A number, or a text for what has a name or an id.
+/// A number, or a text: a name or an id.
 #[must_use]
 pub fn name_or_number(meaning: &str) -> Value {
     json!({"type": ["integer", "string"], "description": meaning})

@@ -1,4 +1,4 @@
-//! What the table of nodes says of one object besides its sizes.
+//! Columns of the table of nodes about one object, other than its sizes.
 
 use crate::asked::Asked;
 use crate::error::QueryError;

@@ -1,8 +1,9 @@
 //! Essential edges of a run in memory, by target, for queries about all holders.
 
+use crate::edges::each;
 use crate::rows::dominators;
 use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, damaged, value};
+use heaplake_lake::reader::Reader;
 use heaplake_paths::retainer_tree::{Dominates, Holders, Place, Retainer};
 use heaplake_schemas::chains::label;
 use std::collections::HashMap;
@@ -63,25 +64,27 @@ impl Graph {
     fn read_edges(&mut self, table: &Path) -> Result<(), StageError> {
         let count = self.dominator.len();
         let mut start = vec![0u64; count + 1];
-        each(table, &["from", "to", "essential"], count, |_, to, _, _| start[to as usize + 1] += 1)?;
+        each(table, count, false, |edge| {
+            start[edge.to as usize + 1] += 1;
+            Ok(())
+        })?;
         (1..=count).for_each(|node| start[node] += start[node - 1]);
         self.edges = vec![(0, label::NONE); start[count] as usize];
         let mut next = start.clone();
         let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
-        let columns = ["from", "to", "essential", "name", "index"];
-        each(table, &columns, count, |from, to, name, index| {
-            let label = match name {
-                Some(name) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) => label::INDEX,
+        each(table, count, true, |edge| {
+            let label = match edge.label() {
+                None => label::NONE,
+                Some("[]") => label::INDEX,
                 Some(name) => *numbers.entry(name.to_owned()).or_insert_with(|| {
                     labels.push(name.to_owned());
                     labels.len() as u32 - 1
                 }),
-                None if index.is_some() => label::INDEX,
-                None => label::NONE,
             };
-            let place = &mut next[to as usize];
-            self.edges[*place as usize] = (from, label);
+            let place = &mut next[edge.to as usize];
+            self.edges[*place as usize] = (edge.from, label);
             *place += 1;
+            Ok(())
         })?;
         (self.start, self.labels) = (start, labels);
         Ok(())
@@ -124,35 +127,6 @@ impl Graph {
             name => self.labels.get(name as usize)?,
         })
     }
-}
-
-/// Calls `each` with source, target, name and index of every essential edge.
-fn each(
-    table: &Path,
-    columns: &[&str],
-    nodes: usize,
-    mut each: impl FnMut(u32, u32, Option<&str>, Option<u32>),
-) -> Result<(), StageError> {
-    let mut batches = Reader::open(table)?.columns(columns)?;
-    let named = columns.contains(&"name");
-    while let Some(batch) = batches.batch()? {
-        let (from, to, essential) = (batch.u32s("from")?, batch.u32s("to")?, batch.flags("essential")?);
-        let names = if named { Some((batch.texts("name")?, batch.u32s("index")?)) } else { None };
-        for row in 0..batch.len() {
-            let (from, to) = (from.value(row), to.value(row));
-            if from.max(to) as usize >= nodes {
-                return Err(damaged(table, format!("an edge from {from} to {to} in a graph of {nodes} nodes")));
-            }
-            if essential.value(row) && from != to {
-                let (name, index) = match &names {
-                    Some((names, indices)) => (value(*names, row), value(*indices, row)),
-                    None => (None, None),
-                };
-                each(from, to, name, index);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Preorder positions in the dominator tree, and ends of subtrees.

@@ -63,7 +63,7 @@ pub fn ask(asked: &Asked, node: u32, most: usize) -> Result<Option<References>, 
     Ok(Some(found))
 }
 
-/// Reads rows of the table of edges: those that leave a node, and those that lead to it.
+/// Reads the outgoing and incoming edges of a node.
 fn split(asked: &Asked, node: u32, rows: &[u32]) -> Result<(Vec<Reference>, Vec<Reference>), QueryError> {
     let Some(table) = asked.edges() else { return Ok(Default::default()) };
     let mut edges = Vec::with_capacity(rows.len());

@@ -14,9 +14,10 @@ mod heap;
 
 use crate::asked::Asked;
 use crate::cut::{Cut, What};
+use crate::edges::{Edge, each};
 use crate::error::QueryError;
 use crate::reach::{Forward, Variants};
-use heap::{Edge, Heap, each};
+use heap::Heap;
 use heaplake_kit::StageError;
 use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::reader::{Reader, damaged};
@@ -188,7 +189,7 @@ impl<'a> Question<'a> {
     /// Reads the graph.
     fn read(&mut self, table: &Path) -> Result<(), StageError> {
         let count = self.heap.len();
-        let read = each(table, count, |edge| {
+        let read = each(table, count, true, |edge| {
             if edge.from < self.forward.last() {
                 return Err(damaged(table, format!("expected edges by source, found one from {}", edge.from)));
             }
@@ -216,7 +217,7 @@ impl<'a> Question<'a> {
             return Err(QueryError::usage(cause, "the root itself holds it, or nothing does: cut references below it"));
         }
         let mut fields = BTreeSet::new();
-        each(table, self.heap.len(), |edge| {
+        each(table, self.heap.len(), true, |edge| {
             if self.of_holder(edge.from) >> at & 1 == 1 {
                 fields.extend(edge.label().filter(|_| fields.len() < FIELDS).map(str::to_owned));
             }
@@ -286,7 +287,7 @@ impl<'a> Question<'a> {
     fn frontier(&self, edges: &Path, reached: &[Variants]) -> Result<Vec<Variants>, StageError> {
         let base = self.together() + 1;
         let mut frontier: Vec<Variants> = vec![0; self.heap.len()];
-        each(edges, self.heap.len(), |edge| {
+        each(edges, self.heap.len(), true, |edge| {
             let from = reached[edge.from as usize];
             let lacking = self.lacking(edge);
             if from >> base & 1 == 1 && (lacking != 0 || !edge.is_to_class()) {
@@ -341,7 +342,7 @@ impl<'a> Question<'a> {
         (reached, frontier): (&[Variants], &[Variants]),
         kept: &mut [Vec<(u32, Keeping)>],
     ) -> Result<(), StageError> {
-        each(edges, self.heap.len(), |edge| {
+        each(edges, self.heap.len(), true, |edge| {
             let bits = frontier[edge.to as usize] & reached[edge.from as usize];
             // An object that only the target keeps does not keep it.
             if bits == 0 || self.heap.dominates(edge.to, edge.from) {

@@ -27,7 +27,7 @@ pub(crate) struct Resources {
 
 /// A call.
 pub(crate) struct Ask<'a> {
-    /// What is served.
+    /// The lake or run that the server answers for.
     pub root: &'a Root,
     /// Resources of comparisons and statements.
     pub resources: Resources,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Runs that an error names.
 const NAMED: usize = 5;
 
-/// What is served.
+/// The lake or run that the server answers for.
 pub(crate) struct Root {
     /// Folder.
     pub path: PathBuf,

@@ -1,4 +1,4 @@
-//! Input of a question about cuts: columns of the nodes in memory, the essential edges one after the other.
+//! Columns of the nodes that a question about cuts needs.
 
 use crate::asked::Asked;
 use crate::cut::{Cut, What};
@@ -7,11 +7,9 @@ use crate::graph::numbered;
 use crate::names::{NODE_CLASS, Wanted, all_names};
 use crate::reach::Variants;
 use crate::rows::dominators;
-use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, damaged, value};
+use heaplake_lake::reader::Reader;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::path::Path;
 
 /// Columns of the nodes.
 pub(super) struct Heap {
@@ -112,58 +110,4 @@ impl Heap {
         }
         order
     }
-}
-
-/// An essential edge as read.
-pub(super) struct Edge<'a> {
-    pub from: u32,
-    pub to: u32,
-    pub name: Option<&'a str>,
-    pub index: Option<u32>,
-    pub kind: &'a str,
-}
-
-impl Edge<'_> {
-    /// Whether it leads from an object to the description of its class, as from every object. A field may be named `map`.
-    pub(super) fn is_to_class(&self) -> bool {
-        match self.name {
-            Some("<class>" | "__proto__") => true,
-            Some("map") => ["internal", "hidden"].contains(&self.kind),
-            _ => false,
-        }
-    }
-
-    /// Its label; `[]` for an element.
-    pub(super) fn label(&self) -> Option<&str> {
-        let is_number = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-        match self.name {
-            Some(name) if is_number(&name) => Some("[]"),
-            Some(name) => Some(name),
-            None => self.index.map(|_| "[]"),
-        }
-    }
-}
-
-/// Calls `work` with every essential edge between two nodes.
-pub(super) fn each(
-    table: &Path,
-    nodes: usize,
-    mut work: impl FnMut(&Edge<'_>) -> Result<(), StageError>,
-) -> Result<(), StageError> {
-    let mut batches = Reader::open(table)?.columns(&["from", "to", "essential", "name", "index", "kind"])?;
-    while let Some(batch) = batches.batch()? {
-        let (from, to, essential) = (batch.u32s("from")?, batch.u32s("to")?, batch.flags("essential")?);
-        let (names, indices, kinds) = (batch.texts("name")?, batch.u32s("index")?, batch.texts("kind")?);
-        for row in 0..batch.len() {
-            let (from, to) = (from.value(row), to.value(row));
-            if from.max(to) as usize >= nodes {
-                return Err(damaged(table, format!("an edge from {from} to {to} in a graph of {nodes} nodes")));
-            }
-            if essential.value(row) && from != to {
-                let (name, index, kind) = (value(names, row), value(indices, row), kinds.value(row));
-                work(&Edge { from, to, name, index, kind })?;
-            }
-        }
-    }
-    Ok(())
 }
