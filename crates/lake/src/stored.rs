@@ -113,6 +113,9 @@ fn in_pack(path: &Path) -> io::Result<Option<Slice>> {
     if !storage::is_url(place) {
         return packs::of_path(path);
     }
+    if file == run::FILE {
+        return Ok(None);
+    }
     match layout(place) {
         Some(Layout { packed: Some(packed), schema_version, tables, .. })
             if tables.iter().any(|table| table.file == file && packs::may_have(file, table.bytes)) =>
