@@ -18,8 +18,8 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: ## Analyse a snapshot with a leak in it into ./lake, and show what is found
-	@echo "Building heaplake (development profile). The first time this takes some minutes; it prints nothing on the way."
-	@$(CARGO) build --quiet --locked -p heaplake
+	@echo "Building heaplake (development profile): minutes the first time, then seconds."
+	@if test -t 2; then $(CARGO) build --locked -p heaplake; else scripts/building.sh $(CARGO) build --locked -p heaplake; fi
 	@scripts/demo.sh $(CARGO) run --quiet --locked -p heaplake --
 
 check: ## Formatting, lints and documentation, warnings as errors

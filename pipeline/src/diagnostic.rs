@@ -5,6 +5,7 @@ use heaplake_compare::error::CompareError;
 use heaplake_kit::StageError;
 use heaplake_kit::text::{visible, visible_lines};
 use heaplake_query::QueryError;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ pub enum Exit {
 }
 
 /// Kind of a failure, for counts and logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The input is damaged, or its format is unknown.

@@ -15,6 +15,7 @@
 
 use clap::ValueEnum;
 use heaplake_kit::text::visible;
+use schemars::JsonSchema;
 use serde_json::json;
 use std::fmt::Debug;
 use std::io::Write;
@@ -36,6 +37,63 @@ pub enum Format {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// A line on standard error with [`Format::Json`]. Only its schema is used: the fields are those of the calls of
+/// `tracing`.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the type is a schema")]
+pub(crate) struct Line {
+    /// Time in UTC, as in RFC 3339.
+    timestamp: String,
+    level: LineLevel,
+    #[schemars(flatten)]
+    event: LineEvent,
+}
+
+/// Severity of a line.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "UPPERCASE")]
+#[expect(dead_code, reason = "the type is a schema")]
+enum LineLevel {
+    Info,
+    Warn,
+    Error,
+}
+
+/// Event of a line.
+#[derive(JsonSchema)]
+#[schemars(tag = "event", rename_all = "lowercase")]
+#[expect(dead_code, reason = "the type is a schema")]
+enum LineEvent {
+    /// An analysis goes on after the stages of an earlier attempt.
+    Resumed { input: String, stages: u64 },
+    /// A stage ended.
+    Stage {
+        input: String,
+        stage: String,
+        rows: u64,
+        /// Bytes written.
+        bytes: u64,
+        seconds: f64,
+        /// Part of the time, measured with one thread, that more threads would share.
+        divisible_seconds: f64,
+        spilled_bytes: u64,
+    },
+    /// A run is new in the lake.
+    Committed { input: String, path: String, seconds: f64, peak_rss_bytes: u64, scratch_bytes: u64, findings: u64 },
+    /// A run existed before.
+    Unchanged { input: String, path: String, seconds: f64, peak_rss_bytes: u64, scratch_bytes: u64, findings: u64 },
+    /// An input, or the whole command, failed.
+    Failed { input: Option<String>, kind: String, cause: String, advice: String, exit_code: u8 },
+    /// Something was left out.
+    Warning { cause: String },
+    /// A remark.
+    Note { text: String },
+    /// An object store is asked again.
+    Retry { cause: String },
+    /// The end of a batch.
+    Finished { inputs: u64, committed: u64, unchanged: u64, failed: u64, not_started: u64, seconds: f64 },
 }
 
 /// The user's choice: format, and whether finished stages are printed as text.

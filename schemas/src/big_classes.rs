@@ -1,9 +1,10 @@
 //! Thresholds of big classes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Big classes: those that reach a threshold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BigClasses {
     /// Least retained size, bytes; by default 1 % of the heap, at least [`LEAST_RETAINED`].
     pub min_retained: Option<u64>,

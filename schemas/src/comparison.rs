@@ -1,6 +1,7 @@
 //! `diff.json`: the compared runs and tables. `heaplake diff --out` writes it last: tables without it are incomplete.
 
 use crate::run;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 pub const FILE: &str = "diff.json";
 
 /// The whole file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Version of heaplake that wrote it.
     pub heaplake_version: String,
@@ -33,7 +34,7 @@ pub struct Comparison {
 }
 
 /// A run that was not read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missed {
     /// Folder of the run, or of an unreadable release.
     pub path: PathBuf,
@@ -42,7 +43,7 @@ pub struct Missed {
 }
 
 /// A table compared without some runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lacking {
     /// The table, without `diff_`.
     pub table: String,
@@ -54,7 +55,7 @@ pub struct Lacking {
 }
 
 /// A side of a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// The side as the user named it: a folder or a selection.
     pub selection: String,
@@ -63,7 +64,7 @@ pub struct Side {
 }
 
 /// A run of a side.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
     /// Its folder.
     pub path: PathBuf,

@@ -2,6 +2,7 @@
 
 use crate::column::{FINGERPRINT, SIGNATURE, Type, Unit, bytes, column, count, id, text};
 use crate::table::{Runs, TableSchema, table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The table.
@@ -55,7 +56,7 @@ pub const TABLE: TableSchema = TableSchema {
 };
 
 /// How much a finding matters; ordered from the most severe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It retains much of the heap and looks like a mistake.
@@ -84,7 +85,7 @@ impl Severity {
 }
 
 /// Subject of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The whole snapshot.
@@ -126,7 +127,7 @@ impl Scope {
 }
 
 /// A row of the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The rule.
     pub rule: String,

@@ -1,16 +1,17 @@
 //! The user's rules for names of classes, functions and fields (`--names`). They have no table.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rules of the user, in order. They apply before the rules of the runtime.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameRules {
     /// The rules; each works on the result of the one before.
     pub rules: Vec<NameRule>,
 }
 
 /// One rule: every match of `pattern` becomes `replace`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameRule {
     /// A regular expression of the crate `regex`.
     pub pattern: String,

@@ -7,12 +7,13 @@ use crate::symbols::Symbols;
 pub use crate::symbols::{SourceMap, SourceMaps};
 pub use crate::tables::{TableName, TraceTable};
 pub use crate::texts::{Secret, TextOptions, Texts};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Options that shape the result: runs on the same input with the same options have the same tables.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, from = "Either")]
 pub enum Options {
     /// Options of a replay.
@@ -78,7 +79,7 @@ impl Options {
 }
 
 /// Options of the replay of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayOptions {
     /// The user's labels.
     #[serde(default)]
@@ -98,7 +99,7 @@ pub struct ReplayOptions {
 }
 
 /// Options of the analysis of a snapshot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnalysisOptions {
     /// Tables to write, if the format has them.
     #[serde(default)]
@@ -149,7 +150,7 @@ pub struct AnalysisOptions {
 
 /// Options of either kind as read: the kind is known only at the end, and serde's buffer of unknown members would take
 /// many times their length in memory.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Either {
     #[serde(rename = "replay")]
     recording: Option<Recording>,
@@ -240,7 +241,7 @@ impl AnalysisOptions {
 }
 
 /// Scope of the search for duplicates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Duplicates {
     /// No search.
@@ -265,7 +266,7 @@ impl Duplicates {
 }
 
 /// A choice of tables. The default omits those larger than most users want.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tables(BTreeSet<TableName>);
 
 impl Default for Tables {
@@ -307,7 +308,7 @@ impl std::fmt::Display for Tables {
 }
 
 /// Whether weak, soft and phantom references keep their referents alive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Referents {
     /// They keep them alive.
@@ -329,7 +330,7 @@ impl Referents {
 }
 
 /// Rule of shallow sizes in a Java heap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeRule {
     /// [`Self::Jvm`] for compact object headers and stacks of virtual threads, else [`Self::Mat`].
@@ -354,7 +355,7 @@ impl SizeRule {
 }
 
 /// How a trace is replayed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Mean sampling interval.
     pub sample_interval: u32,
@@ -398,7 +399,7 @@ impl Recording {
 }
 
 /// Choice of sampled objects of a type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleStart {
     /// Random ones, denser among the first of a type, and all that are large for their type.
@@ -420,7 +421,7 @@ impl SampleStart {
 }
 
 /// Recorded events of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleMode {
     /// Creation.

@@ -4,6 +4,7 @@ use crate::column;
 use crate::row::rows;
 use crate::scratch_column::Column;
 use crate::table::{TableSchema, table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The table.
@@ -79,7 +80,7 @@ pub struct Origin {
 }
 
 /// Owner rules: the owner of the first matching rule, else, if the user wants it, the package of the code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnerRules {
     /// Whether an object that matches no rule belongs to its package.
     pub packages: bool,
@@ -88,7 +89,7 @@ pub struct OwnerRules {
 }
 
 /// A rule matches an object if one pattern of each given kind matches. Patterns are globs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnerRule {
     /// The owner.
     pub name: String,

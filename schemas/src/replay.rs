@@ -20,6 +20,7 @@ use crate::recorded_events::RecordedEventRow;
 use crate::scratch_column::{Column, StringColumns};
 pub use crate::scratch_column::{FUNCTION_STRINGS as STRINGS, RECORDING_TEXTS, TYPE_NAMES};
 use crate::walk_objects::WalkRow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Null sentinel of optional numbers in rows.
@@ -95,7 +96,7 @@ pub const COLLAPSED_CUT: &str = "collapsed_cut.json";
 pub const PPROF_CUT: &str = "pprof_cut.json";
 
 /// How an export cuts deep stacks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeepStacks {
     /// Most functions of a stack.
     pub frames: u64,
@@ -106,7 +107,7 @@ pub struct DeepStacks {
 }
 
 /// Allocations recorded by a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Coverage {
     /// None.
@@ -123,7 +124,7 @@ pub enum Coverage {
 }
 
 /// Metadata of a trace, and totals of its replay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
     /// Name of the format.
     pub format: String,
@@ -186,7 +187,7 @@ pub struct Metadata {
 }
 
 /// A path from a root to old objects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldPath {
     /// The path, in classes and fields.
     pub path: String,

@@ -1,10 +1,11 @@
 //! Roles of the classes and node kinds of a runtime, stated by the reader of its format. Rules of findings know nothing
 //! else of a runtime.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name patterns: `*` matches any text; a pattern without it is a whole name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct NamePatterns(Vec<String>);
 
@@ -39,7 +40,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// Maps of thread-local values.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadLocals {
     /// Class of the map of each thread.
     pub map: String,
@@ -50,7 +51,7 @@ pub struct ThreadLocals {
 }
 
 /// The runtime's references to objects with finalizers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finalizers {
     /// Their class.
     pub class: String,
@@ -59,7 +60,7 @@ pub struct Finalizers {
 }
 
 /// The runtime's words for resources that nobody ends, and advice about them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Resources {
     /// Advice about timers.
@@ -77,7 +78,7 @@ pub struct Resources {
 }
 
 /// The roles, as names of classes and kinds. A role that a runtime lacks is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Roles {
     /// Node kinds that are parts of the runtime, or of the object that refers to them.

@@ -2,6 +2,7 @@
 
 use crate::comparison::Missed;
 use crate::run;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub const FILE: &str = "rollup.json";
 pub const FOLDER: &str = "fleet";
 
 /// The whole of `rollup.json`. Written last: folders of groups that it does not name are not part of the rollup.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rollup {
     /// Version of heaplake that wrote it.
     pub heaplake_version: String,
@@ -41,7 +42,7 @@ pub struct Rollup {
 }
 
 /// Conditions on the runs of a rollup, all of which hold; without any, it has all runs of the lake.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
     /// Runs are captured then or later: a time of UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +67,7 @@ impl Conditions {
 }
 
 /// The last night: the last calendar day of UTC on which a run of the rollup was captured.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Night {
     /// The day, as in `2026-11-22`.
     pub day: String,
@@ -77,7 +78,7 @@ pub struct Night {
 }
 
 /// A group of runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// Folder of its tables, inside the folder of the rollup.
     pub folder: String,
@@ -96,7 +97,7 @@ pub struct Group {
 }
 
 /// Summary of a table of a group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Brief {
     /// Its name.
     pub table: String,
@@ -111,7 +112,7 @@ pub struct Brief {
 }
 
 /// Summary of a row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TopRow {
     /// Its signature.
     pub signature: String,
@@ -132,7 +133,7 @@ pub struct TopRow {
 }
 
 /// A run of a group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RolledRun {
     /// Folder inside the lake.
     pub path: String,
@@ -155,7 +156,7 @@ pub struct RolledRun {
 }
 
 /// Runs in which one holder retains far more than usual.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cluster {
     /// Format of the inputs.
     pub format: String,

@@ -3,6 +3,7 @@
 use crate::findings::Finding;
 use crate::options::Options;
 use crate::replay::Metadata;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// File name inside a run.
@@ -12,7 +13,7 @@ pub const FILE: &str = "run.json";
 pub const TABLES: &str = "tables-";
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// XXH3-64 of all bytes that follow in the file, sixteen digits; absent in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +58,7 @@ pub struct Run {
 }
 
 /// Where the small tables of a run of a compacted lake are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packed {
     /// The night: day of capture in UTC.
     pub night: String,
@@ -66,7 +67,7 @@ pub struct Packed {
 }
 
 /// Summary of a replayed trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// Metadata and totals of the trace.
     #[serde(rename = "facts")]
@@ -81,7 +82,7 @@ pub struct Replay {
 }
 
 /// Something with the allocations that it represents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedAmount {
     /// Its name; the original one if a source map has it.
     pub name: String,
@@ -95,7 +96,7 @@ pub struct NamedAmount {
 }
 
 /// A table of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// File name inside the run.
     pub file: String,
@@ -109,7 +110,7 @@ pub struct Table {
 }
 
 /// Summary of a run. Sizes are bytes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Format of the input.
     pub format: String,
@@ -165,7 +166,7 @@ pub struct Summary {
 }
 
 /// Sums over all nodes. Sizes are bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// Shallow sizes of all nodes.
     pub shallow_bytes: u64,
@@ -180,7 +181,7 @@ pub struct Totals {
 }
 
 /// Summary of duplicate instances.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuplicateSummary {
     /// Exact sets.
     pub exact: u64,
@@ -207,7 +208,7 @@ pub struct DuplicateSummary {
 }
 
 /// Summary of a class with possible duplicates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PossibleClass {
     /// Row of `nodes.class_id`.
     pub class_id: u32,
@@ -222,7 +223,7 @@ pub struct PossibleClass {
 }
 
 /// Summary of a set of duplicate instances. Sizes are bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuplicateSet {
     /// Row of `duplicate_sets`.
     pub set: u32,
@@ -247,7 +248,7 @@ pub struct DuplicateSet {
 }
 
 /// Summary of an owner. Sizes are bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedOwner {
     /// Its name.
     pub owner: String,
@@ -262,7 +263,7 @@ pub struct NamedOwner {
 }
 
 /// Summary of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedClass {
     /// Row of `nodes.class_id`.
     pub class_id: u32,
@@ -280,7 +281,7 @@ pub struct NamedClass {
 }
 
 /// Summary of a branch of the retainer tree of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedHolder {
     /// Row of `retainer_trees`.
     pub branch: u32,
@@ -295,7 +296,7 @@ pub struct NamedHolder {
 }
 
 /// An object with a large retained size, and the dominators above it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "LargeObjectRead")]
 pub struct LargeObject {
     /// The object.
@@ -311,7 +312,7 @@ pub struct LargeObject {
 }
 
 /// [`LargeObject`] as read: without `flatten`, serde buffers no unknown members.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct LargeObjectRead {
     node: u32,
     #[serde(default)]
@@ -340,7 +341,7 @@ pub const PATH_HEAD: usize = 3;
 pub const PATH_TAIL: usize = 4;
 
 /// One node of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Ordinal.
     pub node: u32,

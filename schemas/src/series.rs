@@ -2,13 +2,14 @@
 
 use crate::comparison::{Missed, Side};
 use crate::run;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// File name inside the folder of a trend.
 pub const FILE: &str = "trend.json";
 
 /// The whole file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Version of heaplake that wrote it.
     pub heaplake_version: String,

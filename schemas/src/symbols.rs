@@ -1,6 +1,7 @@
 //! Symbol files named in the options of a run: assemblies and portable PDBs of .NET, source maps of JavaScript.
 
 use crate::scratch::{Column, StringColumns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// For each source location of a node, the original place from the source map; written only with source maps.
@@ -29,7 +30,7 @@ impl OriginalPlace {
 }
 
 /// Symbol files. Two values are equal if the contents are, wherever the files are.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Symbols {
     /// The files, in order of their paths.
     pub files: Vec<SymbolFile>,
@@ -38,7 +39,7 @@ pub struct Symbols {
 }
 
 /// A symbol file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SymbolFile {
     /// Its path.
     pub path: String,
@@ -59,7 +60,7 @@ pub struct SymbolFile {
 }
 
 /// Kind of a symbol file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SymbolKind {
     /// A .NET assembly: names of types and methods.
@@ -77,7 +78,7 @@ impl PartialEq for Symbols {
 impl Eq for Symbols {}
 
 /// Source maps. Two values are equal if the maps are, wherever the files are.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourceMaps {
     /// The maps, in order of their paths.
     pub maps: Vec<SourceMap>,
@@ -86,7 +87,7 @@ pub struct SourceMaps {
 }
 
 /// A source map.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourceMap {
     /// Its path.
     pub path: String,

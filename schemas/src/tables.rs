@@ -11,6 +11,7 @@
 
 use crate::table::TableSchema;
 use crate::{diff, rollup_tables as rollup, trend};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -94,7 +95,7 @@ macro_rules! names {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum $choice {
             $(#[$first_meta])* #[serde(rename = $first_name)] $first,
             $($(#[$rest_meta])* #[serde(rename = $rest_name)] $rest,)*

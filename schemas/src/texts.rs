@@ -1,9 +1,10 @@
 //! What a run holds of the texts of the heap.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Texts of the heap in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Texts {
     /// As they are.
@@ -67,7 +68,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// The user's choice of texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TextOptions {
     /// Texts of the run.
     pub mode: Texts,

@@ -14,6 +14,7 @@ mod redact;
 mod replaced;
 mod report;
 mod runs;
+mod schemas;
 mod shown;
 mod templates;
 mod terminal;

@@ -109,7 +109,10 @@ fn help_completions_and_manual() {
     for command in ["plan", "show", "completions", "man"] {
         assert!(stdout(heaplake().args([command, "--help"])).contains("Example"), "{command}");
     }
-    assert_eq!(stdout(heaplake().arg("--version")), format!("heaplake {HEAPLAKE_VERSION}\n"));
+    assert_eq!(stdout(heaplake().arg("-V")), format!("heaplake {HEAPLAKE_VERSION}\n"));
+    let version = stdout(heaplake().arg("--version"));
+    assert!(version.starts_with(&format!("heaplake {HEAPLAKE_VERSION}\ncommit: ")), "{version}");
+    assert!(version.contains("\nfeatures: ") && version.contains("\nplatform: "), "{version}");
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(heaplake().args(["completions", shell]));
         assert!(script.contains("analyze") && script.contains("scratch"), "{shell}");
@@ -165,4 +168,26 @@ fn a_plan_tells_without_running() {
     lake.analyze(&input).arg(format!("--memory={least}")).assert().success();
     let (cause, _) = diagnostic(heaplake().arg("plan").arg(lake.input("empty", b"")), 1);
     assert!(cause.ends_with("not a heap snapshot: the file is empty"), "{cause}");
+}
+
+#[test]
+fn tables_are_listed_with_their_columns() {
+    let tables: Value = serde_json::from_str(&stdout(heaplake().args(["tables", "--json"]))).unwrap();
+    let described: Value = serde_json::from_str(include_str!("../../python/heaplake/tables.json")).unwrap();
+    assert_eq!(tables["schema_version"], described["schema_version"]);
+    let names = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&tables["tables"]), names(&described["tables"]));
+    let nodes = &tables["tables"].as_array().unwrap().iter().find(|table| table["name"] == "nodes").unwrap();
+    assert!(names(&nodes["columns"]).iter().any(|name| name == "retained_bytes"));
+
+    let listed = stdout(heaplake().arg("tables"));
+    assert_eq!(listed.lines().count(), names(&tables["tables"]).len());
+    let one = stdout(heaplake().args(["tables", "nodes"]));
+    for name in names(&nodes["columns"]) {
+        assert!(one.lines().any(|line| line.trim_start().starts_with(&name)), "{name} in {one}");
+    }
+    let (cause, _) = diagnostic(heaplake().args(["tables", "node"]), 2);
+    assert!(cause.contains("no table \"node\"; the nearest: nodes"), "{cause}");
 }

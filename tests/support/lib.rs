@@ -14,6 +14,7 @@ pub mod fixtures;
 pub mod generated;
 pub mod in_process;
 pub mod journal;
+pub mod json_schema;
 pub mod lake;
 pub mod leaky;
 pub mod npm;

@@ -13,12 +13,13 @@ use crate::stored;
 use heaplake_kit::fs;
 use heaplake_kit::storage::Level;
 use heaplake_schemas::{rollup, run};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Content that belongs to no run of a lake, sorted.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Strangers {
     /// Objects in a store that heaplake did not write.
     pub foreign: Vec<String>,
@@ -27,7 +28,7 @@ pub struct Strangers {
 }
 
 /// The folder of an unfinished attempt, dead or in progress.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Left {
     /// The folder.
     pub path: PathBuf,

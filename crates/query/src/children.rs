@@ -6,11 +6,12 @@ use crate::largest::Largest;
 use crate::rows::{NodeRow, fetch};
 use crate::tree;
 use heaplake_lake::reader::{Reader, damaged};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
 /// Some children of an object, by retained size.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Children {
     /// The object.
     pub node: NodeRow,

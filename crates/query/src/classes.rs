@@ -7,11 +7,12 @@ use crate::names::nearest;
 use crate::rows::{NodeRow, fetch};
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::{chains, classes, nodes, retainer_trees};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
 /// A class. Sizes are bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClassRow {
     /// Number, as in the table of nodes.
     pub class_id: u32,
@@ -32,7 +33,7 @@ pub struct ClassRow {
 }
 
 /// A branch of the retainer tree of a class, or a chain to its instances.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Held {
     /// The path as text.
     pub path: String,

@@ -3,10 +3,11 @@
 use crate::asked::Asked;
 use crate::error::QueryError;
 use heaplake_lake::reader::{Reader, value};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Further columns of a node; `None` where they are null, or where an older run lacks them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Details {
     /// Type, as the format names it.
     pub kind: Option<String>,

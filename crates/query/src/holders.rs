@@ -3,10 +3,11 @@
 use crate::graph::Graph;
 use heaplake_kit::StageError;
 use heaplake_paths::retainer_tree::{Batch, Instance, Kind, Limits, grow};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A branch of the tree of holders.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Holder {
     /// Depth; 1 for direct holders. Branches are in preorder.
     pub level: u32,

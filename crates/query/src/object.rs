@@ -12,6 +12,7 @@ use heaplake_kit::text::quoted;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::options::{Options, TableName};
 use heaplake_schemas::{duplicate_members, values};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub enum Which {
 }
 
 /// Contents of objects.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Objects {
     /// Objects.
     pub objects: Vec<NodeRow>,
@@ -38,7 +39,7 @@ pub struct Objects {
 }
 
 /// A field or element.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Field {
     /// Name, or index in brackets; `length`, `text` and the like for unnamed values.
     pub name: String,
@@ -49,7 +50,7 @@ pub struct Field {
 }
 
 /// A value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Value {
     /// Kind, as in the table of values.
     pub kind: String,

@@ -4,11 +4,12 @@ use crate::asked::Asked;
 use crate::error::QueryError;
 use crate::rows::{NodeRow, fetch};
 use heaplake_lake::reader::{Reader, value};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
 /// References of an object, those to and from large objects first.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct References {
     /// References of the object.
     pub holds: Vec<Reference>,
@@ -21,7 +22,7 @@ pub struct References {
 }
 
 /// A reference.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Reference {
     /// Label, as `.name` or `[index]`.
     pub edge: String,

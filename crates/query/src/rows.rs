@@ -3,12 +3,13 @@
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, damaged, value};
 use heaplake_schemas::ids::NO_ID;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A node as shown. Sizes are in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeRow {
     /// Row in the table.
     pub node: u32,

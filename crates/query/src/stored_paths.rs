@@ -4,10 +4,11 @@ use crate::asked::Asked;
 use heaplake_kit::StageError;
 use heaplake_lake::findings::Findings;
 use heaplake_schemas::findings::TABLE;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Path of a finding.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct StoredPath {
     /// Steps from a root, each as `Holder.field`.
     pub steps: Vec<String>,

@@ -8,6 +8,7 @@ use crate::rows::{self, NodeRow, fetch};
 use glob::Pattern;
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::path::Path;
 const HOLDERS: usize = 5;
 
 /// Largest objects.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Top {
     /// Objects, largest first.
     pub objects: Vec<Object>,
@@ -26,7 +27,7 @@ pub struct Top {
 }
 
 /// An object and its dominators.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Object {
     /// Object.
     #[serde(flatten)]

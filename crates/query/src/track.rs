@@ -10,6 +10,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_lake::selection;
 use heaplake_schemas::{allocation_types, collections, moved_ranges, object_tracks};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +49,7 @@ impl FromStr for Spot {
 }
 
 /// An object and its fate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrackedObject {
     /// Row of `object_tracks`.
     pub object: u32,

@@ -5,12 +5,13 @@ use crate::error::QueryError;
 use crate::rows::{NodeRow, fetch};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, damaged};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A node of the tree.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Branch {
     /// Object.
     #[serde(flatten)]

@@ -22,6 +22,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::reader::{Reader, damaged};
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -32,7 +33,7 @@ use std::path::Path;
 pub const MOST: usize = 62;
 
 /// Answer: for each cut, the objects that it would free.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct WhatIf {
     /// Bytes of all objects that the root reaches.
     pub heap_bytes: u64,
@@ -44,7 +45,7 @@ pub struct WhatIf {
 }
 
 /// Objects that a cut would free. Sizes are in bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Freed {
     /// The cut; that of all together is their list.
     pub cut: String,
@@ -64,7 +65,7 @@ pub struct Freed {
 }
 
 /// Freed objects of a class.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FreedClass {
     /// Class name.
     pub class: String,
@@ -75,7 +76,7 @@ pub struct FreedClass {
 }
 
 /// Objects of a class that stay.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Kept {
     /// Class name.
     pub class: String,
@@ -88,7 +89,7 @@ pub struct Kept {
 }
 
 /// References that keep objects.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Holder {
     /// Class of the objects that have them.
     pub class: String,

@@ -15,6 +15,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::scratch::SYSTEM_DISTANCE;
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
@@ -49,7 +50,7 @@ fn rank(kind: &str, essential: bool) -> Option<u8> {
 }
 
 /// Paths and holders of an object.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Why {
     /// From a root to the object; `None` without the table of edges, or if the object is unreachable.
     pub shortest_path: Option<Shown>,
@@ -77,7 +78,7 @@ impl Why {
 }
 
 /// A path, from its start.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Shown {
     /// Steps.
     pub steps: Vec<Step>,
@@ -86,7 +87,7 @@ pub struct Shown {
 }
 
 /// A step of a path.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Step {
     /// Object.
     #[serde(flatten)]

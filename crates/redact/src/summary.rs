@@ -1,10 +1,11 @@
 //! The result of a redaction, for people and programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Number and bytes of masked things of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Masked {
     /// Their number.
     pub count: u64,
@@ -13,7 +14,7 @@ pub struct Masked {
 }
 
 /// The result of a redaction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Name of the input.
     pub input: String,

@@ -23,6 +23,7 @@ use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
+use schemars::JsonSchema;
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -275,9 +276,9 @@ pub(super) fn prepare(lake: &Path) -> Result<(), StageError> {
 }
 
 /// Outcome of one input as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
-enum Report {
+pub(super) enum Report {
     /// The run is new in the lake.
     Committed { input: String, path: PathBuf, run: Box<Run> },
     /// The run existed before.
@@ -307,8 +308,8 @@ fn present(input: &str, outcome: &Outcome, in_full: bool) {
 }
 
 /// Findings of a run as JSON.
-#[derive(Serialize)]
-struct FindingsJson {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FindingsJson {
     input: String,
     path: PathBuf,
     snapshot: String,

@@ -19,6 +19,7 @@ use heaplake_kit::Context;
 use heaplake_kit::stage::Output;
 use heaplake_lake::output_file;
 use heaplake_schemas::comparison;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -151,8 +152,8 @@ impl Arguments {
 }
 
 /// Result of the command.
-#[derive(Serialize)]
-struct Compared {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Compared {
     #[serde(flatten)]
     answer: Answer,
     /// Objects, if requested.

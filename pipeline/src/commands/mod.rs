@@ -23,13 +23,16 @@ mod plan;
 mod redact;
 mod replay;
 mod report;
+mod schema;
 mod show;
 mod sql;
+pub(crate) mod tables;
 mod templates;
 mod texts;
 mod top;
 mod track;
 pub mod trend;
+mod version;
 mod what_if;
 mod why;
 
@@ -58,7 +61,7 @@ heaplake COMMAND -h is short, heaplake COMMAND --help is long and has examples."
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
 #[derive(Debug, Parser)]
-#[command(name = "heaplake", version, about = ABOUT, long_about = None, arg_required_else_help = true)]
+#[command(name = "heaplake", version, long_version = version::long(), about = ABOUT, long_about = None, arg_required_else_help = true)]
 #[command(after_help = FIRST_STEPS)]
 struct Cli {
     /// Subcommand.
@@ -123,6 +126,10 @@ enum Command {
     Object(object::Arguments),
     /// Serve a lake or a run to agents, by the Model Context Protocol
     Mcp(mcp::Arguments),
+    /// List the tables that heaplake writes, and their columns
+    Tables(tables::Arguments),
+    /// Print a JSON Schema of what commands print with --json
+    Schema(schema::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Print the manual page of heaplake, or of one of its commands
@@ -199,6 +206,8 @@ fn carry_out(command: Command) -> Done {
         Command::Dominators(arguments) => dominators::run(&arguments),
         Command::Object(arguments) => object::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::Tables(arguments) => tables::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
     }

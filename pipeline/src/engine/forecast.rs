@@ -7,6 +7,7 @@ use heaplake_ingest::Format;
 use heaplake_kit::Stage;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_schemas::options::Options;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Size of a heap.
@@ -22,7 +23,7 @@ pub struct Heap {
 }
 
 /// Forecast of an analysis. Sizes are bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Forecast {
     /// Nodes.
     pub nodes: u64,
@@ -43,7 +44,7 @@ pub struct Forecast {
 }
 
 /// Forecast of a stage. Sizes are bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct StageForecast {
     /// Name of the stage.
     pub stage: String,

@@ -13,6 +13,7 @@ pub mod rollup;
 pub mod stdout;
 mod subjects;
 pub mod summary;
+pub(crate) mod tables;
 pub mod terminal;
 pub mod trend;
 pub mod what_if;

@@ -8,6 +8,7 @@ use crate::ranked::write::Subject;
 use crate::rows::NO_ONE;
 use heaplake_schemas::comparison::Comparison;
 use heaplake_schemas::diff::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 const TOP: usize = 20;
 
 /// Summary of a comparison.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     /// Sides, runs and tables of the comparison.
     #[serde(flatten)]
@@ -25,7 +26,7 @@ pub struct Answer {
 }
 
 /// Summary of a table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct InBrief {
     /// Table name.
     pub table: &'static str,
@@ -50,7 +51,7 @@ pub struct InBrief {
 }
 
 /// A subject.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TopRow {
     /// Signature.
     pub signature: String,
@@ -93,7 +94,7 @@ pub struct TopRow {
 }
 
 /// A measure on one side.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Amount {
     /// Sum over all runs.
     pub sum: i64,
@@ -104,7 +105,7 @@ pub struct Amount {
 }
 
 /// A chain through which a class grew.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GrewThrough {
     /// Chain as text.
     pub text: String,

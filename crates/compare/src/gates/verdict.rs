@@ -2,10 +2,11 @@
 
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::comparison::Missed;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Verdicts of all gates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verdicts {
     /// The base.
     pub base: Side,
@@ -37,7 +38,7 @@ impl Verdicts {
 }
 
 /// Summary of a side.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Side {
     /// Selection as the user wrote it.
     pub selection: String,
@@ -46,7 +47,7 @@ pub struct Side {
 }
 
 /// Outcome of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// No row fails.
@@ -60,7 +61,7 @@ pub enum Outcome {
 }
 
 /// Verdict of a gate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Name of the gate.
     pub name: String,
@@ -90,7 +91,7 @@ pub struct Verdict {
 }
 
 /// Growth detectable among the rows that a gate watches.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sensitivity {
     /// Measure.
     pub measure: &'static str,
@@ -106,7 +107,7 @@ pub struct Sensitivity {
 }
 
 /// A row of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MatchedRow {
     /// Text for people.
     pub subject: String,

@@ -1,6 +1,7 @@
 //! Question and answer of an object comparison.
 
 use heaplake_schemas::run;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub struct Question<'a> {
 }
 
 /// Answer. Sizes are in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Written tables.
     pub tables: Vec<run::Table>,
@@ -40,7 +41,7 @@ pub struct Answer {
 pub const MOST_CLASSES: usize = 20;
 
 /// Counts and shallow bytes of new, deleted and kept objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Objects only in the target.
     pub new_count: u64,
@@ -87,7 +88,7 @@ fn less(more: u64, less: u64) -> i64 {
 }
 
 /// Change of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassChange {
     /// Class name.
     pub class: String,
@@ -99,7 +100,7 @@ pub struct ClassChange {
 }
 
 /// Summary of leak candidates.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidates {
     /// Number of candidates.
     pub count: u64,
@@ -113,7 +114,7 @@ pub struct Candidates {
 }
 
 /// Candidates of one class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateGroup {
     /// Class name.
     pub class: String,

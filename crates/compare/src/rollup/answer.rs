@@ -1,10 +1,11 @@
 //! Result of a rollup, for people.
 
 use heaplake_schemas::rollup::{Brief, Group, Rollup, TABLES, TopRow};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Result of a rollup.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     /// Rollup.
     #[serde(flatten)]

@@ -6,6 +6,7 @@ use crate::ranked::write::Subject;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::series::Series;
 use heaplake_schemas::trend::TrendTable;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 const TOP: usize = 20;
 
 /// Summary of a trend.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     /// The series.
     #[serde(flatten)]
@@ -23,7 +24,7 @@ pub struct Answer {
 }
 
 /// Summary of a table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct InBrief {
     /// Table name.
     pub table: &'static str,
@@ -40,7 +41,7 @@ pub struct InBrief {
 }
 
 /// A subject.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TopRow {
     /// Signature.
     pub signature: String,

@@ -10,6 +10,7 @@ use crate::standing::{Standing, Version};
 use crate::{captured, found, remote, stored};
 use heaplake_kit::{Context, StageError, fs, storage, threads};
 use heaplake_schemas::catalogue::{FOLDER, RUNS, TABLES};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ const MOST_RUNS: usize = 16 << 10;
 const TICK: Duration = Duration::from_millis(10);
 
 /// Result of indexing a lake.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Indexed {
     /// Runs in the catalogue.
     pub runs: usize,

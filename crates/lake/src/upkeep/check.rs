@@ -9,13 +9,14 @@ use crate::reader::Reader;
 use crate::{checksum, commit, packing, packs, stored, whole};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::{self, Packed, Run, Table};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file that differs from its description.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// File.
     pub path: PathBuf,

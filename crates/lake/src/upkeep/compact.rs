@@ -32,6 +32,7 @@ use heaplake_kit::{Context, StageError, fs, threads};
 use heaplake_schemas::run::Packed;
 use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::{SCHEMA_VERSION, tables};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -44,7 +45,7 @@ const FEWEST: usize = 2;
 const AT_ONCE: usize = 256;
 
 /// Result of a compaction.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Compacted {
     /// Runs that were packed now.
     pub runs: usize,

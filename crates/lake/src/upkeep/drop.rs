@@ -14,6 +14,7 @@ use crate::place::{self, Place, Standing};
 use crate::selection;
 use crate::stored::disk_bytes;
 use heaplake_kit::StageError;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ impl Wish {
 }
 
 /// Runs to drop, and reasons why others stay.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Plan {
     /// Runs to drop, by path.
     pub runs: Vec<Chosen>,
@@ -54,7 +55,7 @@ pub struct Plan {
 }
 
 /// A run to drop.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Chosen {
     /// Run folder.
     pub path: PathBuf,
@@ -176,7 +177,7 @@ fn past(candidates: Vec<Candidate>, wish: &Wish, without_time: &mut Vec<PathBuf>
 }
 
 /// Outcome for a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Dropped.

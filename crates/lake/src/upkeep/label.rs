@@ -13,6 +13,7 @@ use crate::place::{self, Place, Standing, in_new_folder};
 use crate::{commit, remote, selection};
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -39,7 +40,7 @@ impl Change {
 }
 
 /// Runs whose labels change.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Plan {
     /// Chosen runs whose labels differ afterwards, by path.
     pub runs: Vec<Planned>,
@@ -53,7 +54,7 @@ pub struct Plan {
 }
 
 /// A run whose labels change.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Planned {
     /// Run folder.
     pub path: PathBuf,

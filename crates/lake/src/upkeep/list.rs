@@ -14,6 +14,7 @@ use crate::stored;
 use heaplake_kit::StageError;
 use heaplake_schemas::options::Texts;
 use heaplake_schemas::run::Run;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 const TRIES: u32 = 100;
 
 /// A listing.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Listing {
     /// Runs by release and name.
     pub runs: Vec<Listed>,
@@ -35,7 +36,7 @@ pub struct Listing {
 }
 
 /// A run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Listed {
     /// Run folder.
     pub path: PathBuf,
@@ -72,11 +73,12 @@ pub struct Listed {
     pub details: Option<ListedDetails>,
     /// Full description, if requested.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "whole")]
+    #[schemars(with = "Option<Run>")]
     pub description: Option<Arc<Run>>,
 }
 
 /// Further columns of a run, and its tables.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedDetails {
     /// Capture time of the input, in microseconds since 1970; null if unknown.
     pub captured_at_us: Option<i64>,
@@ -122,7 +124,7 @@ fn whole<S: Serializer>(run: &Option<Arc<Run>>, to: S) -> Result<S::Ok, S::Error
 }
 
 /// Numbers of findings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Findings {
     /// Of high severity.
     pub high: usize,
@@ -133,7 +135,7 @@ pub struct Findings {
 }
 
 /// A folder that should be a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Damaged {
     /// Folder.
     pub path: PathBuf,

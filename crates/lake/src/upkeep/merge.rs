@@ -20,6 +20,7 @@ use crate::{packing, packs, seal, selection, stored};
 use heaplake_kit::{Context, StageError, fs, storage};
 use heaplake_schemas::run::{self, Run};
 use heaplake_schemas::tables;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{canonicalize, metadata};
@@ -28,7 +29,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Result for a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Merged {
     /// Folder in the source.
     pub source: PathBuf,
@@ -43,7 +44,7 @@ pub struct Merged {
 }
 
 /// Status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Added to the lake.

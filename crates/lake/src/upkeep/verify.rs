@@ -9,11 +9,12 @@ use crate::strangers::{self, Strangers};
 use crate::{place, places};
 use heaplake_kit::{Context, StageError, storage};
 use heaplake_schemas::run::Run;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Result of a verification.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Verified {
     /// Runs by path.
     pub runs: Vec<Checked>,
@@ -27,7 +28,7 @@ pub struct Verified {
 }
 
 /// Result for a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Checked {
     /// Run folder.
     pub path: PathBuf,
@@ -38,7 +39,7 @@ pub struct Checked {
 }
 
 /// Status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Intact.

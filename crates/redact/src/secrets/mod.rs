@@ -14,6 +14,7 @@ pub use patterns::Kind;
 use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 use patterns::{MOST, Patterns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ const LEAST_WIDE: usize = 8;
 const OFFSETS: usize = 10;
 
 /// Secrets of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Found {
     /// Their number.
     pub count: u64,
@@ -39,7 +40,7 @@ pub struct Found {
 }
 
 /// The secrets of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Secrets {
     /// Name of the file.
     pub input: String,

@@ -1,10 +1,11 @@
 //! Kinds of secrets, and their patterns.
 
 use regex::bytes::Regex;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A kind of secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A mail address.

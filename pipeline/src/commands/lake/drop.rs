@@ -14,6 +14,7 @@ use heaplake_lake::upkeep::choice::{Choice, refuse_run};
 use heaplake_lake::upkeep::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_lake::upkeep::keep::{Keep, Per};
 use heaplake_lake::upkeep::prune;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -114,8 +115,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 }
 
 /// Dropped runs, or candidates.
-#[derive(Serialize)]
-struct Report {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DropReport")]
+pub(in crate::commands) struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,

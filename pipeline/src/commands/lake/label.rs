@@ -11,6 +11,7 @@ use heaplake_kit::{StageError, storage};
 use heaplake_lake::place;
 use heaplake_lake::upkeep::choice::{Choice, refuse_run};
 use heaplake_lake::upkeep::label::{self, Change, Outcome, Plan, Planned};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -105,8 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 }
 
 /// Changed runs, or candidates.
-#[derive(Serialize)]
-struct Report {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LabelReport")]
+pub(in crate::commands) struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,

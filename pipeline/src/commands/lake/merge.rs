@@ -11,6 +11,7 @@ use clap::Args;
 use heaplake_kit::{Context, storage};
 use heaplake_lake::hidden::Hidden;
 use heaplake_lake::upkeep::merge::{self, Merged, Status};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -68,8 +69,9 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 }
 
 /// Merged runs.
-#[derive(Serialize)]
-struct Report {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MergeReport")]
+pub(in crate::commands) struct Report {
     runs: Vec<Merged>,
 }
 

@@ -6,13 +6,14 @@ use crate::diagnostic::{Diagnostic, Done, Kind};
 use crate::inputs::{self, Wanted};
 use crate::print;
 use heaplake_input::source::Input;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
 
 /// Forecast of one input, or its failure. Sizes are bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Line {
+pub(in crate::commands) enum Line {
     Planned {
         input: String,
         /// Stored size, compressed or not; `None` for standard input.

@@ -5,6 +5,7 @@ mod each;
 mod outlook;
 
 pub(super) use arguments::Arguments;
+pub(super) use each::Line;
 
 use crate::diagnostic::{Diagnostic, Done};
 use crate::print;
