@@ -186,6 +186,29 @@ def test_a_gate_with_an_error_is_one(check, build: Path, snapshots: Path) -> Non
     assert cases(build / "heaplake-report/junit.xml") == [("heaplake-check", "error")]
 
 
+@pytest.mark.parametrize(("code", "heading"), [(3, "memory or disk"), (130, "ended with 130"), (137, "ended with 137")])
+def test_codes_of_the_machine_are_passed_on(check, build: Path, tmp_path: Path, code: int, heading: str) -> None:
+    """A budget that is too small, an interruption, and the kernel's killer: nothing is compared."""
+    program = tmp_path / "heaplake"
+    program.write_text(f"#!/bin/sh\necho '<b>& done'\nexit {code}\n")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [CHECK],
+        cwd=build,
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "HEAPLAKE_SNAPSHOTS": "x",
+            "HEAPLAKE_RELEASE": "x",
+            "HEAPLAKE_FAIL_IF": "x",
+        },
+        check=False,
+    )
+    assert done.returncode == code
+    assert result_of(build) == {"exit-code": str(code), "compared": "false", "passed": "false"}
+    assert cases(build / "heaplake-report/junit.xml") == [("heaplake-check", "error")]
+    assert heading in comment(build) and "    <b>& done" in comment(build)
+
+
 def test_reports_of_an_earlier_run_are_not_taken_for_new_ones(check, build: Path, snapshots: Path) -> None:
     add(build, snapshots, "s1")
     assert check().returncode == 0

@@ -143,6 +143,14 @@ def test_hostile_inputs_stay_values(act, build: Path, snapshots: Path) -> None:
     assert not list(build.rglob("hacked"))
 
 
+def test_empty_inputs_are_the_defaults(act, build: Path, snapshots: Path) -> None:
+    shutil.copy(snapshots / "s2.heapsnapshot.zst", build / "snapshots")
+    done, outputs, text = act(
+        "Analyse", INPUTS | dict.fromkeys(["report", "lake", "base-lake", "labels", "undecided"], "")
+    )
+    assert done.returncode == 4 and outputs["comment"] == "heaplake-report/comment.md" and "Leaky" in text
+
+
 def test_a_pattern_without_a_match_fails(act, build: Path) -> None:
     done, outputs, text = act("Analyse", INPUTS)
     assert done.returncode == 1 and outputs["passed"] == "false" and "no file matches" in text
