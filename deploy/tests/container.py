@@ -50,23 +50,18 @@ def image(binary: Path, root: Path) -> Path:
 
 
 def run(
-    root: Path, command: list[str], mounts: dict[str, Path], user: int, **variables: str
+    root: Path,
+    command: list[str],
+    mounts: dict[str, Path],
+    user: int,
+    network: bool = False,
+    **variables: str,
 ) -> subprocess.CompletedProcess:
     """Runs a command. `mounts` are the writable folders; a path that ends in :ro is not."""
     assert shutil.which("bwrap"), "install bubblewrap"
-    words = ["bwrap", "--unshare-all", "--unshare-user", "--uid", str(user), "--gid", str(user), "--cap-drop", "ALL"]
-    words += [
-        "--new-session",
-        "--die-with-parent",
-        "--clearenv",
-        "--ro-bind",
-        str(root),
-        "/",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-    ]
+    words = f"bwrap --unshare-all --unshare-user --uid {user} --gid {user} --cap-drop ALL --new-session".split()
+    words += ["--share-net"] if network else []
+    words += ["--die-with-parent", "--clearenv", "--ro-bind", str(root), "/", "--proc", "/proc", "--dev", "/dev"]
     for place, folder in mounts.items():
         path, read_only = place.removesuffix(":ro"), place.endswith(":ro")
         # The mount point must be there before the root is read-only.

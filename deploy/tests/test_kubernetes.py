@@ -10,10 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import boto3
 import container
 import pytest
 import yaml
 from hera.workflows.models import CronWorkflow
+from moto.server import ThreadedMotoServer
 from places import DEPLOY, documents, ran
 
 CRONJOBS = [DEPLOY / "kubernetes/cronjob.yaml", DEPLOY / "kubernetes/cronjob-s3.yaml"]
@@ -222,18 +224,47 @@ def test_a_lake_without_permission(root: Path, volumes: Volumes) -> None:
     assert done.returncode == 2 and "Read-only file system" in done.stderr
 
 
-def test_the_job_with_a_store_asks_the_store(root: Path, volumes: Volumes) -> None:
-    """Without a network and credentials: its arguments are understood, and the error is of the store."""
-    job = documents(CRONJOBS[1])[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    one = job["containers"][0]
-    done = container.run(
-        root, ["/usr/bin/heaplake", *one["args"]], volumes.mounts(one), 65532,
-        AWS_REGION="eu-central-1", AWS_ENDPOINT_URL="http://127.0.0.1:9", AWS_ALLOW_HTTP="true",
-    )  # fmt: skip
-    assert done.returncode in (1, 2), done.stderr
-    assert "s3://" in done.stdout + done.stderr and "--help" not in done.stderr
-    env = {entry["name"]: entry["value"] for entry in one["env"]}
-    assert env["TMPDIR"] == "/scratch"
+@pytest.fixture
+def store():
+    """A server of S3 on loopback with the buckets of the job, and a client."""
+    with pytest.MonkeyPatch.context() as patch:
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-central-1"}
+        for name, value in keys.items():
+            patch.setenv(name, value)
+        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        server.start()
+        host, port = server.get_host_and_port()
+        url = f"http://{host}:{port}"
+        client = boto3.client("s3", endpoint_url=url, region_name="eu-central-1")
+        for bucket in ["snapshots", "heap-lake"]:
+            client.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+        yield client, keys | {"AWS_ENDPOINT_URL": url, "AWS_ALLOW_HTTP": "true"}
+        server.stop()
+
+
+def night_in_a_store(root: Path, volumes: Volumes, keys: dict[str, str]) -> subprocess.CompletedProcess:
+    one = documents(CRONJOBS[1])[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
+    # The secret has the keys; what the job itself sets comes last.
+    given = keys | {entry["name"]: entry["value"] for entry in one["env"]}
+    return container.run(root, ["/usr/bin/heaplake", *one["args"]], volumes.mounts(one), 65532, network=True, **given)
+
+
+def test_a_night_in_a_store(root: Path, volumes: Volumes, snapshots: Path, store) -> None:
+    client, keys = store
+    for release, name in [("2.4.0", "s1"), ("2.4.1", "s2")]:
+        client.upload_file(
+            str(snapshots / f"{name}.heapsnapshot.zst"), "snapshots", f"incoming/{release}/web 1.heapsnapshot.zst"
+        )
+    done = night_in_a_store(root, volumes, keys)
+    assert done.returncode == 0, done.stderr
+    listed = [one["Key"] for one in client.list_objects_v2(Bucket="heap-lake", Prefix="prod/")["Contents"]]
+    for release in ["2.4.0", "2.4.1"]:
+        assert [key for key in listed if key.startswith(f"prod/release={release}/") and key.endswith("/run.json")]
+    assert not [path for path in (volumes.folder / "scratch").rglob("*") if path.is_file()]
+    # A prefix in which nothing arrived is a failure.
+    for one in client.list_objects_v2(Bucket="snapshots")["Contents"]:
+        client.delete_object(Bucket="snapshots", Key=one["Key"])
+    assert night_in_a_store(root, volumes, keys).returncode != 0
 
 
 def test_rayjob_is_not_repeated() -> None:
