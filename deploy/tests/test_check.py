@@ -67,6 +67,20 @@ def test_a_damaged_input_fails_and_the_others_are_compared(check, build: Path, s
     assert not list(build.rglob("hacked"))
 
 
+def test_a_long_comment_is_cut_between_lines(build: Path, tmp_path: Path) -> None:
+    """A host refuses a comment of more than 65,536 characters, and then nobody sees any of it."""
+    program = tmp_path / "heaplake"
+    line = "ä" * 5000
+    program.write_text(f"#!/bin/sh\nfor one in $(seq 40); do echo '{line}'; done\nexit 1\n")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    given = {"PATH": path, "HEAPLAKE_SNAPSHOTS": "x", "HEAPLAKE_RELEASE": "x", "HEAPLAKE_FAIL_IF": "x"}
+    assert ran([CHECK], cwd=build, env=given).returncode == 1
+    text = comment(build)
+    assert 20000 < len(text) < 65536 and text.endswith("(cut here; the reports have all)\n")
+    assert {len(one) for one in text.splitlines() if "ä" in one} == {5004}
+
+
 def test_a_regression_counts_more_than_a_damaged_input(check, build: Path, snapshots: Path) -> None:
     add(build, snapshots, "s2")
     add(build, snapshots, "damaged")
