@@ -13,6 +13,8 @@
 #   cargo cyclonedx --manifest-path pipeline/Cargo.toml --features sql,stores --target TARGET -f json \
 #       --override-filename heaplake.cdx
 #
+# It writes pipeline/heaplake.cdx.json, and one beside the manifest of each other member, which are of no use.
+#
 # The pages come from the binary, which must run here. The same binary makes the same archive, to the byte: names are
 # sorted, owners are 0, and times are SOURCE_DATE_EPOCH, or else those of the last commit.
 set -euo pipefail
