@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from places import DEPLOY, ROOT, files_of_git, ran
 
 PAGE, TABLE = ROOT / "docs/deploy.md", DEPLOY / "README.md"
@@ -28,6 +29,21 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_tests_that_the_table_names_exist() -> None:
     named = set(re.findall(r"`(test_\w+\.py)`", TABLE.read_text()))
     assert named == {path.name for path in (DEPLOY / "tests").glob("test_*.py")}
+
+
+def test_gates_of_the_examples_are_gates(binary: Path, lakes: Path) -> None:
+    """Those of the page, the workflow, the template and the Jenkinsfile: understood, and true of no run beside itself."""
+    workflow = yaml.safe_load((DEPLOY / "github/workflow.yml").read_text())
+    used = next(step for step in workflow["jobs"]["heap"]["steps"] if step.get("id") == "heaplake")
+    gates = set(used["with"]["fail-if"].splitlines())
+    assert len(gates) == 2
+    for path in [PAGE, DEPLOY / "gitlab/heaplake.gitlab-ci.yml", DEPLOY / "jenkins/Jenkinsfile"]:
+        found = re.findall(r"HEAPLAKE_FAIL_IF(?:=|: | = )'([^']+)'", path.read_text())
+        assert found, path
+        gates |= set(found)
+    for gate in gates:
+        done = ran([binary, "diff", lakes / "base", lakes / "base", "--fail-if", gate])
+        assert done.returncode == 0, (gate, done.stderr)
 
 
 def scripts() -> list[Path]:
