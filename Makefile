@@ -12,7 +12,7 @@ STORES = -p heaplake-stores -p heaplake --features heaplake/stores
 # Both, as the Python package tests them.
 ALL = -p heaplake --features heaplake/sql,heaplake/stores
 
-.PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet audit bench bench-peers verdict fuzz clean
+.PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet test-deploy audit bench bench-peers verdict fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -59,6 +59,12 @@ test-fleet: ## Lints and tests of the Python package, of Ray, Spark, SQL over ob
 	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked --profile sql $(ALL) --lib --test stores --test fleet -- $(if $(LONG),--include-ignored)
 	$(CARGO) build --quiet --locked --profile sql $(ALL)
 	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python PYTHONPATH=$(CURDIR)/python HEAPLAKE_BINARY=$${HEAPLAKE_BINARY:-$(CURDIR)/target/sql/heaplake} target/fleet/bin/python -m pytest -c python/pyproject.toml python/tests
+
+test-deploy: ## Lints and tests of deploy/: pipelines, images, units, alerts, releases (needs Python 3.11 or newer with pip, systemd-analyze, bubblewrap, promtool; installs into target)
+	python3 scripts/environment.py target/deploy deploy/requirements.txt
+	cd deploy && ../target/deploy/bin/ruff check . && ../target/deploy/bin/ruff format --check .
+	test -n "$$HEAPLAKE_BINARY" || $(CARGO) build --quiet --locked --profile sql $(ALL)
+	cd deploy/tests && HEAPLAKE_BINARY=$${HEAPLAKE_BINARY:-$(CURDIR)/target/sql/heaplake} ../../target/deploy/bin/python -m pytest -c pytest.ini .
 
 audit: ## Licences, banned and unused crates, sources of the dependencies (installs cargo-deny and cargo-machete if missing)
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
