@@ -6,7 +6,7 @@ import { coverage, night, runLink, section } from "./parts.js";
 import { table } from "./table.js";
 
 // Runs of a lake, the newest first.
-export const runsOf = (signal, seen) => askAll("overview", { limit: 200 }, "runs", signal, { seen });
+export const runsOf = (signal, seen) => askAll("runs", {}, "runs", signal, { seen });
 
 const labels = (row) => Object.entries(row.labels || {}).map(([key, value]) => key + "=" + value);
 const nameOf = (run) => run.slice(run.indexOf("/") + 1);
@@ -34,10 +34,9 @@ const releases = (list) => section("Releases", el("div", { class: "scroll" }, el
 );
 
 export const lake = async ({ values, signal }) => {
-  const first = await ask("overview", { limit: 200 }, signal);
-  // A lake of one run, or a run alone.
-  if (first.heap_data.run) return { redirect: href("run", { run: first.of.replace(/^run /, "") }) };
   const { rows, answer } = await runsOf(signal);
+  if (rows.length === 1) return { redirect: href("run", { run: rows[0].run }) };
+  const first = await ask("runs", {}, signal);
   const made = table("runs", columns, rows, { by: 2, down: true, q: values.q, keeps: true, placeholder: "Filter by name, release, night or label", label: "Runs of the lake", file: ["runs"], words: (row) => [row.run, row.captured_at, row.format, ...labels(row)].join(" ") });
   return {
     title: "Lake",

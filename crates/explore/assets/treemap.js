@@ -61,7 +61,6 @@ export const treemap = (objects, { open, file, label }) => {
     if (deep > 0 && box.width > 4 && box.height > 4) {
       group.setAttribute("tabindex", deep === 1 ? "0" : "-1");
       group.setAttribute("role", "link");
-      group.setAttribute("aria-label", words + ", retains " + size(one.retained_bytes));
     }
     svg.append(group);
     inside(at, { x: box.x + 3, y: box.y + HEAD, width: box.width - 6, height: box.height - HEAD - 3 }, deep + 1);

@@ -6,6 +6,7 @@ mod duplicates;
 mod gate;
 mod object;
 mod pages;
+mod runs;
 mod tree;
 
 use crate::mcp::asking::Ask;
@@ -26,7 +27,8 @@ struct Own {
     call: fn(&Ask<'_>) -> Result<Value, Failure>,
 }
 
-const OWN: [Own; 6] = [
+const OWN: [Own; 7] = [
+    Own { name: "runs", arguments: &[], call: runs::call },
     Own { name: "classes", arguments: &["run"], call: classes::call },
     Own { name: "fields", arguments: &["run", "node"], call: object::fields },
     Own { name: "references", arguments: &["run", "node", "direction"], call: object::references },

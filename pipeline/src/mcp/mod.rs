@@ -12,7 +12,7 @@ mod dominated;
 pub(crate) mod failing;
 mod findings;
 pub(crate) mod object;
-mod overview;
+pub(crate) mod overview;
 mod query;
 mod root;
 mod suspects;
