@@ -14,6 +14,8 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "
 // A page that may not complain, and may ask its own server only.
 const open = async (address, options) => {
   const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, reducedMotion: "reduce", ...options });
+  // The binary of a test is slow, and not alone on its machine.
+  context.setDefaultTimeout(120000);
   const page = await context.newPage();
   page.trouble = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) page.trouble.push(message.text()); });

@@ -1,6 +1,5 @@
 //! Servers of `heaplake explore` for the browser.
 
-use crate::hostile_snapshot;
 use heaplake_support::fixtures;
 use heaplake_support::lake::{Lake, binary};
 use std::io::{BufRead, BufReader};
@@ -30,11 +29,11 @@ impl Drop for Server {
     }
 }
 
-/// Serves a lake whose newer run leaks, and one with hostile names.
-pub(crate) fn serve(lake: &Lake, other: &Lake) -> Vec<Server> {
+/// Serves a lake whose newer run is of `leaking`, and one of `hostile`.
+pub(crate) fn serve((lake, leaking): (&Lake, &Path), (other, hostile): (&Lake, &Path)) -> Vec<Server> {
     lake.analyze(fixtures::v8("s1")).args(["--release", "2.3.0", "--label", "host=web1"]).assert().success();
     let options = ["--release", "2.4.0", "--label", "host=web1", "--edges", "--values"];
-    lake.analyze(crate::leaking_snapshot(lake)).args(options).assert().success();
-    other.analyze(hostile_snapshot(other)).args(["--edges", "--values"]).assert().success();
+    lake.analyze(leaking).args(options).assert().success();
+    other.analyze(hostile).args(["--edges", "--values"]).assert().success();
     [lake, other].map(|lake| Server::start(&lake.path())).into()
 }

@@ -133,7 +133,8 @@ fn the_explorer_works_in_a_browser() {
     open("explore.mjs", || {
         // They serve until the script has ended.
         let mut servers = servers.borrow_mut();
-        servers.extend(explorer::serve(&lake, &other));
+        let (leaking, hostile) = (leaking_snapshot(&lake), hostile_snapshot(&other));
+        servers.extend(explorer::serve((&lake, &leaking), (&other, &hostile)));
         servers.iter().map(|server| PathBuf::from(&server.url)).collect()
     });
 }

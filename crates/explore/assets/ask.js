@@ -29,7 +29,7 @@ export class Refusal extends Error {
 }
 
 // Recent answers, so that going back is immediate.
-const KEPT = 80;
+const KEPT = 40;
 const kept = new Map();
 
 const urlOf = (question, args) => {
