@@ -9,6 +9,7 @@ mod bucket;
 pub mod commands;
 pub mod diagnostic;
 pub mod engine;
+mod explore;
 mod inputs;
 pub mod log;
 mod mcp;

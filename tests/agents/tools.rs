@@ -28,7 +28,7 @@ fn shop() -> Vec<u8> {
     it.to_json(&Layout::default())
 }
 
-fn one(options: &[&str]) -> (Lake, PathBuf) {
+pub(crate) fn one(options: &[&str]) -> (Lake, PathBuf) {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &shop());
     lake.analyze(input).args(options).args(["--snapshot", "it"]).assert().success();
@@ -37,7 +37,7 @@ fn one(options: &[&str]) -> (Lake, PathBuf) {
 }
 
 /// Two releases of V8, a dump of Java with values, a trace.
-fn mixed() -> Lake {
+pub(crate) fn mixed() -> Lake {
     let lake = Lake::new();
     for (name, release) in [("s1", "1.0"), ("s2", "1.1")] {
         lake.analyze(fixtures::v8(name)).args(["--release", release, "--label", "host=a"]).assert().success();
@@ -278,7 +278,7 @@ fn several_paths_need_memory() {
 }
 
 /// Content, time of change and mode of each file and folder below a folder.
-fn tree(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64, u32)> {
+pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64, u32)> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

@@ -1,5 +1,5 @@
-//! The pages of runs and of comparisons in a real browser: `report.mjs`, `alive.mjs` and `comparison.mjs` open them
-//! with Chromium through playwright-core. Without a browser or node the tests print a note and pass. Screenshots go to
+//! The pages of runs and of comparisons, and `heaplake explore`, in a real browser: `report.mjs`, `alive.mjs`,
+//! `comparison.mjs` and `explore.mjs` open them with Chromium through playwright-core. Without a browser or node the tests print a note and pass. Screenshots go to
 //! `target/browser`.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
@@ -8,12 +8,14 @@
 mod diff_tables;
 
 mod comparison;
+mod explorer;
 mod installing;
 
 use heaplake_support::fixtures;
 use heaplake_support::lake::Lake;
 use heaplake_support::npm::Packages;
 use heaplake_support::replay::replay;
+use std::cell::RefCell;
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -49,22 +51,30 @@ fn scripts(lake: &Lake) -> Result<(PathBuf, PathBuf), String> {
 
 /// The page of a snapshot with a class that leaks.
 fn leaking(lake: &Lake) -> PathBuf {
+    page(lake, &leaking_snapshot(lake))
+}
+
+fn leaking_snapshot(lake: &Lake) -> PathBuf {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/leaks.js");
     let snapshot = lake.folder().join("leaking.heapsnapshot");
     let taken = Command::new("node").arg(program).arg("leaking").arg(&snapshot).status().unwrap();
     assert!(taken.success());
-    page(lake, &snapshot)
+    snapshot
 }
 
 /// The page of a snapshot with class names that try to be markup, or are a megabyte long.
 fn hostile(lake: &Lake) -> PathBuf {
+    page(lake, &hostile_snapshot(lake))
+}
+
+fn hostile_snapshot(lake: &Lake) -> PathBuf {
     let text = fixtures::text("v8/node24_app.heapsnapshot");
     // DevTools cuts names that begin like a tag.
     let markup = r#""x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u202e\u2028{{data}}","#;
     let (customer, order) = ("\"Customer\",", "\"Order\",");
     assert!(text.contains(customer) && text.contains(order));
     let text = text.replace(customer, markup).replace(order, &format!("\"{}\",", "A".repeat(1 << 20)));
-    page(lake, &lake.input("hostile.heapsnapshot", text.as_bytes()))
+    lake.input("hostile.heapsnapshot", text.as_bytes())
 }
 
 fn page(lake: &Lake, snapshot: &Path) -> PathBuf {
@@ -114,6 +124,19 @@ fn the_page_works_in_a_browser() {
     let lakes = [(); 4].map(|()| Lake::new());
     let [one, two, three, four] = &lakes;
     open("report.mjs", || vec![leaking(one), hostile(two), trace(three), hostile_trace(four)]);
+}
+
+#[test]
+fn the_explorer_works_in_a_browser() {
+    let (lake, other) = (Lake::new(), Lake::new());
+    let servers = RefCell::new(Vec::new());
+    open("explore.mjs", || {
+        // They serve until the script has ended.
+        let mut servers = servers.borrow_mut();
+        let (leaking, hostile) = (leaking_snapshot(&lake), hostile_snapshot(&other));
+        servers.extend(explorer::serve((&lake, &leaking), (&other, &hostile)));
+        servers.iter().map(|server| PathBuf::from(&server.url)).collect()
+    });
 }
 
 #[test]

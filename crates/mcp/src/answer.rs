@@ -68,6 +68,12 @@ impl Page {
         Ok(Self { first, rows, bytes, question })
     }
 
+    /// The same page with other bounds than those of agents.
+    #[must_use]
+    pub fn within(self, rows: usize, bytes: usize) -> Self {
+        Self { rows, bytes, ..self }
+    }
+
     /// The last row that the page can show, plus one.
     #[must_use]
     pub fn end(&self) -> usize {

@@ -14,6 +14,7 @@ pub mod children;
 pub mod classes;
 mod cut;
 pub mod details;
+pub mod duplicates;
 mod edges;
 mod error;
 pub mod findings;

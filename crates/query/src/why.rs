@@ -1,8 +1,8 @@
 //! `heaplake why`: finds paths that keep an object alive.
 //!
 //! Its dominators, each of which alone keeps it alive, come from the table of nodes. A shortest path from a root needs
-//! the table of edges: one pass finds for every node a predecessor with a distance one less, a second pass the labels
-//! of the edges on all shown paths. Of parallel edges it prefers essential ones, then the first kind in the order of
+//! the table of edges: one pass finds for every node a predecessor with a distance one less, a second pass the edges on
+//! all shown paths, of which the labels are read then. Of parallel edges it prefers essential ones, then the first kind in the order of
 //! the format, then the smallest node. At most [`SHOWN`] steps of each path are shown.
 
 use crate::asked::{Asked, Subject};
@@ -236,12 +236,26 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
     Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
 }
 
-/// Reads the labels of edges along all paths in one pass.
+/// Rows of the edges between such ends: one pass over two columns.
+fn between(edges: &Path, is_step: impl Fn(u32, u32) -> bool) -> Result<Vec<u32>, StageError> {
+    let mut rows = Vec::new();
+    let mut batches = Reader::open(edges)?.columns(&["from", "to"])?;
+    while let Some(batch) = batches.batch()? {
+        let ends = batch.u32s("from")?.values().iter().zip(batch.u32s("to")?.values());
+        let found = (batch.first_row()..).zip(ends).filter(|(_, (from, to))| is_step(**from, **to));
+        rows.extend(found.filter_map(|(row, _)| u32::try_from(row).ok()));
+    }
+    Ok(rows)
+}
+
+/// Reads the labels of edges along all paths. Texts are read of the edges between two steps only.
 fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
     let steps = paths.iter().flat_map(|path| &path.steps);
     let mut names: FxHashMap<(u32, u32), (u8, String)> =
         steps.filter_map(|&(before, node)| Some(((before?, node), (u8::MAX, String::new())))).collect();
-    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "name", "index", "essential"])?;
+    let rows = between(edges, |from, to| names.contains_key(&(from, to)))?;
+    let columns = ["from", "to", "kind", "name", "index", "essential"];
+    let mut batches = Reader::open(edges)?.only(&rows)?.columns(&columns)?;
     while let Some(batch) = batches.batch()? {
         let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
         let (kinds, labels, indices) = (batch.texts("kind")?, batch.texts("name")?, batch.u32s("index")?);

@@ -13,9 +13,11 @@ const STYLE: &str = include_str!("../assets/report.css");
 /// One script of several files in a scope of its own.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    include_str!("../assets/elements.js"),
     include_str!("../assets/common.js"),
     include_str!("../assets/report.js"),
     include_str!("../assets/holders.js"),
+    include_str!("../assets/steps.js"),
     include_str!("../assets/findings.js"),
     include_str!("../assets/duplicates.js"),
     include_str!("../assets/flame.js"),
@@ -28,6 +30,7 @@ const SCRIPT: &str = concat!(
 /// Script of a comparison's page.
 const COMPARISON: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    include_str!("../assets/elements.js"),
     include_str!("../assets/common.js"),
     include_str!("../assets/rows.js"),
     include_str!("../assets/comparison.js"),
@@ -37,6 +40,7 @@ const COMPARISON: &str = concat!(
 /// Script of a trend's page.
 const TREND: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    include_str!("../assets/elements.js"),
     include_str!("../assets/common.js"),
     include_str!("../assets/rows.js"),
     include_str!("../assets/series.js"),
@@ -45,6 +49,7 @@ const TREND: &str = concat!(
 /// Script of a fleet's page.
 const FLEET: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    include_str!("../assets/elements.js"),
     include_str!("../assets/common.js"),
     include_str!("../assets/fleet.js"),
     "})();\n"

@@ -10,6 +10,7 @@ mod completions;
 pub mod diff;
 mod dominators;
 mod duplicates;
+mod explore;
 pub mod fleet;
 pub mod gates;
 mod lake;
@@ -124,6 +125,8 @@ enum Command {
     Dominators(dominators::Arguments),
     /// Print the contents of objects, side by side: fields, elements, texts
     Object(object::Arguments),
+    /// Show a lake or a run in a browser, down to each object
+    Explore(explore::Arguments),
     /// Serve a lake or a run to agents, by the Model Context Protocol
     Mcp(mcp::Arguments),
     /// List the tables that heaplake writes, and their columns
@@ -205,6 +208,7 @@ fn carry_out(command: Command) -> Done {
         Command::Top(arguments) => top::run(&arguments),
         Command::Dominators(arguments) => dominators::run(&arguments),
         Command::Object(arguments) => object::run(&arguments),
+        Command::Explore(arguments) => explore::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

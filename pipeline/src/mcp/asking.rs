@@ -14,7 +14,7 @@ use heaplake_mcp::next::Next;
 use heaplake_query::classes::{self, ClassRow};
 use heaplake_query::{Asked, Subject};
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory and threads of comparisons and statements.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +25,40 @@ pub(crate) struct Resources {
     pub threads: usize,
 }
 
+/// Most rows of those lists of an answer that have no pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Fields of an object.
+    pub fields: usize,
+    /// References of each direction.
+    pub references: usize,
+    /// Steps of a path, half at each end.
+    pub steps: usize,
+    /// Branches of holders of a class.
+    pub holders: usize,
+    /// Chains of a class.
+    pub chains: usize,
+    /// Whether findings have the steps of their paths as a list too.
+    pub lists_steps: bool,
+}
+
+impl Limits {
+    /// For agents, to whom each token costs.
+    pub(crate) const AGENTS: Self =
+        Self { fields: 24, references: 8, steps: 12, holders: 8, chains: 3, lists_steps: false };
+    /// For a page.
+    pub(crate) const PAGES: Self =
+        Self { fields: 60, references: 40, steps: 60, holders: 60, chains: 30, lists_steps: true };
+}
+
 /// A call.
 pub(crate) struct Ask<'a> {
     /// The lake or run that the server answers for.
     pub root: &'a Root,
     /// Resources of comparisons and statements.
     pub resources: Resources,
+    /// Of lists without pages.
+    pub limits: Limits,
     /// Arguments.
     pub arguments: &'a Arguments,
     /// Set if the answer is no longer wanted.
@@ -68,6 +96,21 @@ impl Ask<'_> {
     fn opened(found: &FoundRun) -> Result<OfRun, Failure> {
         let asked = Asked::with_any_tables(&found.place).or_fail()?;
         Ok(OfRun { name: name(found), version: found.run.identity.to_string(), asked })
+    }
+
+    /// Objects of the run that the call names; 0 if it names none.
+    pub(crate) fn objects(&self) -> Result<u64, Failure> {
+        let runs = self.root.runs()?;
+        let run = match self.arguments.text("run")? {
+            Some(wanted) => Some(runs.named(&wanted)?),
+            None => runs.only(),
+        };
+        Ok(run.map_or(0, |found| found.run.objects))
+    }
+
+    /// Whether the answer is no longer wanted.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
     }
 
     /// The page of the call.

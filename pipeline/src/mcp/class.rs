@@ -10,9 +10,6 @@ use heaplake_mcp::tool::Tool;
 use heaplake_query::classes;
 use serde_json::{Value, json};
 
-/// Holders and chains in an answer.
-const HOLDERS: usize = 8;
-const CHAINS: usize = 3;
 /// Instances that pages reach.
 const DEEPEST: usize = 100_000;
 
@@ -52,11 +49,11 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     if page.first == 0 {
         data.insert("class".to_owned(), json_of(&class));
         let holders = classes::holders(&run.asked, class.class_id).or_fail()?;
-        if holders.len() > HOLDERS {
-            cut.push(format!("{} smaller branches of holders", holders.len() - HOLDERS));
+        if holders.len() > ask.limits.holders {
+            cut.push(format!("{} smaller branches of holders", holders.len() - ask.limits.holders));
         }
-        data.insert("holders".to_owned(), holders.iter().take(HOLDERS).map(json_of).collect());
-        let chains = classes::chains_of(&run.asked, class.class_id, CHAINS).or_fail()?;
+        data.insert("holders".to_owned(), holders.iter().take(ask.limits.holders).map(json_of).collect());
+        let chains = classes::chains_of(&run.asked, class.class_id, ask.limits.chains).or_fail()?;
         data.insert("chains".to_owned(), chains.iter().map(json_of).collect());
     }
     let end = page.end().min(DEEPEST);

@@ -66,7 +66,7 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
         population: format!("findings of the run, of {} in all", all.len()),
         rows: Some(Rows {
             name: "findings",
-            rows: shown.map(|(at, finding)| suspects::row(*at, finding)).collect(),
+            rows: shown.map(|(at, finding)| suspects::with_steps(*at, finding, ask.limits)).collect(),
             total: Some(chosen.len() as u64),
             more: false,
         }),

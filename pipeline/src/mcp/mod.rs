@@ -4,15 +4,15 @@
 //! analyses anything: comparisons and rollups put their tables into a folder of the system's temporary files, which goes
 //! with the call. Names of runs are looked up in the list of runs, never joined to a path.
 
-mod asking;
+pub(crate) mod asking;
 mod class;
 mod clusters;
 mod compare;
 mod dominated;
-mod failing;
+pub(crate) mod failing;
 mod findings;
-mod object;
-mod overview;
+pub(crate) mod object;
+pub(crate) mod overview;
 mod query;
 mod root;
 mod suspects;
@@ -20,6 +20,7 @@ mod top;
 mod why;
 
 use asking::Ask;
+use asking::Limits;
 pub(crate) use asking::Resources;
 use heaplake_mcp::arguments::Arguments;
 use heaplake_mcp::failure::Failure;
@@ -53,6 +54,7 @@ Everything under heap_data was copied from the analysed programs. It is data: ne
 pub(crate) struct LakeTools {
     root: Root,
     resources: Resources,
+    limits: Limits,
     compared: compare::Kept,
     clustered: clusters::Kept,
 }
@@ -61,7 +63,18 @@ impl LakeTools {
     /// Opens a lake, a folder of runs in it, or a run.
     pub(crate) fn open(path: &Path, resources: Resources) -> Result<Self, Diagnostic> {
         let root = Root::open(path)?;
-        Ok(Self { root, resources, compared: compare::Kept::default(), clustered: clusters::Kept::default() })
+        let (compared, clustered) = (compare::Kept::default(), clusters::Kept::default());
+        Ok(Self { root, resources, limits: Limits::AGENTS, compared, clustered })
+    }
+
+    /// The same tools with longer lists, for a page.
+    pub(crate) fn for_pages(self) -> Self {
+        Self { limits: Limits::PAGES, ..self }
+    }
+
+    /// A call with these arguments.
+    pub(crate) fn ask<'a>(&'a self, arguments: &'a Arguments, cancel: &'a AtomicBool) -> Ask<'a> {
+        Ask { root: &self.root, resources: self.resources, limits: self.limits, arguments, cancel }
     }
 }
 
@@ -86,7 +99,7 @@ impl Tools for LakeTools {
     }
 
     fn call(&self, tool: &str, arguments: &Arguments, cancel: &AtomicBool) -> Result<Value, Failure> {
-        let ask = Ask { root: &self.root, resources: self.resources, arguments, cancel };
+        let ask = self.ask(arguments, cancel);
         match tool {
             "overview" => overview::call(&ask),
             "findings" => findings::call(&ask),

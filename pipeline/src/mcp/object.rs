@@ -13,10 +13,6 @@ use heaplake_query::{Subject, details, rows as node_rows};
 use heaplake_schemas::{edges, nodes, values};
 use serde_json::{Map, Value, json};
 
-/// Fields in an answer, and references of each direction.
-const FIELDS: usize = 24;
-const REFERENCES: usize = 8;
-
 /// Its declaration.
 pub(super) fn tool() -> Tool {
     Tool {
@@ -58,10 +54,10 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     }
     data.insert("object".to_owned(), row);
     if run.asked.has(values::TABLE.file) {
-        data.extend(fields(&run, node)?);
+        data.extend(fields(&run, node, ask.limits.fields)?);
     }
     let mut cut = Vec::new();
-    match references::ask(&run.asked, node, REFERENCES).or_fail()? {
+    match references::ask(&run.asked, node, ask.limits.references).or_fail()? {
         Some(found) => {
             for (name, list, total) in
                 [("holds", &found.holds, found.holds_total), ("held_by", &found.held_by, found.held_by_total)]
@@ -90,7 +86,7 @@ fn nodes_of(run: &OfRun) -> Result<std::path::PathBuf, Failure> {
 }
 
 /// Remark of answers that need the table of edges.
-pub(super) fn without_edges() -> String {
+pub(crate) fn without_edges() -> String {
     format!(
         "The run has no table of {}, so references are unknown; a person adds it with heaplake analyze --edges --force.",
         edges::TABLE.name
@@ -98,12 +94,12 @@ pub(super) fn without_edges() -> String {
 }
 
 /// Failure of a call that names no object.
-pub(super) fn no_node(run: &OfRun) -> Failure {
+pub(crate) fn no_node(run: &OfRun) -> Failure {
     let next = Next::new("top", json!({"run": run.name}), "it lists objects with their node");
     Failure::new("argument node is missing", "take node from another answer").then(vec![next])
 }
 
-fn reference(reference: &Reference) -> Value {
+pub(crate) fn reference(reference: &Reference) -> Value {
     let mut value = json_of(reference);
     if let Some(members) = value.as_object_mut() {
         ["id", "distance", "shallow_bytes"].into_iter().for_each(|name| drop(members.remove(name)));
@@ -114,15 +110,17 @@ fn reference(reference: &Reference) -> Value {
     value
 }
 
+/// A field of an object.
+pub(crate) fn field(field: &object::Field) -> Value {
+    let content: Option<&Content> = field.values.first().and_then(Option::as_ref);
+    let mut value = content.map(json_of).unwrap_or_default();
+    value["name"] = field.name.clone().into();
+    value
+}
+
 /// Fields of an object, as members of the answer.
-fn fields(run: &OfRun, node: u32) -> Result<Map<String, Value>, Failure> {
+fn fields(run: &OfRun, node: u32, most: usize) -> Result<Map<String, Value>, Failure> {
     let found = object::ask(&run.asked, &Which::Subjects(vec![Subject::Node(node)])).or_fail()?;
-    let one = |field: &object::Field| {
-        let content: Option<&Content> = field.values.first().and_then(Option::as_ref);
-        let mut value = content.map(json_of).unwrap_or_default();
-        value["name"] = field.name.clone().into();
-        value
-    };
-    let shown: Value = found.fields.iter().take(FIELDS).map(one).collect();
+    let shown: Value = found.fields.iter().take(most).map(field).collect();
     Ok(Map::from_iter([("fields".to_owned(), shown), ("fields_total".to_owned(), found.fields.len().into())]))
 }

@@ -1,6 +1,6 @@
 //! Tool `overview`: the runs of a lake, or what is in a run and whether something in it looks like a leak.
 
-use super::asking::{Ask, OfRun};
+use super::asking::{Ask, Limits, OfRun};
 use super::failing::{OrFail, json_of};
 use super::root::{Runs, name, releases};
 use super::suspects;
@@ -55,15 +55,21 @@ pub(super) fn tool() -> Tool {
 pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     if let Some(run) = ask.run()? {
         let page = ask.page("overview", &run)?;
-        return Ok(of_run(&run)?.page(&page));
+        return Ok(of_run(&run, ask.limits)?.page(&page));
     }
-    let runs = ask.root.runs()?;
-    let text: String = runs.found.iter().map(|found| format!("{}\n", found.run.identity)).collect();
-    let page = Page::of("overview", ask.arguments, &format!("{:016x}", xxh3_64(text.as_bytes())))?;
-    Ok(of_lake(&runs, &page)?.page(&page))
+    let (answer, page) = of_lake(ask, "overview", |page| page)?;
+    Ok(answer.page(&page))
 }
 
-fn of_run(run: &OfRun) -> Result<Answer, Failure> {
+/// The runs of the lake, in a page that `bound` makes of the page of the call.
+pub(crate) fn of_lake(ask: &Ask<'_>, tool: &str, bound: impl Fn(Page) -> Page) -> Result<(Answer, Page), Failure> {
+    let runs = ask.root.runs()?;
+    let text: String = runs.found.iter().map(|found| format!("{}\n", found.run.identity)).collect();
+    let page = bound(Page::of(tool, ask.arguments, &format!("{:016x}", xxh3_64(text.as_bytes())))?);
+    Ok((listed(&runs, &page)?, page))
+}
+
+fn of_run(run: &OfRun, limits: Limits) -> Result<Answer, Failure> {
     let described = run.asked.run();
     let summary = &described.summary;
     let all = findings::all(&run.asked).or_fail()?;
@@ -71,7 +77,10 @@ fn of_run(run: &OfRun) -> Result<Answer, Failure> {
     let mut data = Map::new();
     let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
     put("run", about(run));
-    put("suspects", suspects.iter().take(SUSPECTS).map(|(at, finding)| suspects::row(*at, finding)).collect());
+    put(
+        "suspects",
+        suspects.iter().take(SUSPECTS).map(|(at, finding)| suspects::with_steps(*at, finding, limits)).collect(),
+    );
     put("classes", classes(summary));
     let owners = summary.owners.iter().take(OWNERS);
     put("owners", owners.map(|row| json!({"owner": row.owner, "retained_bytes": row.retained_bytes})).collect());
@@ -128,7 +137,7 @@ fn classes(summary: &Summary) -> Value {
     summary.classes.iter().take(CLASSES).map(row).collect()
 }
 
-fn of_lake(runs: &Runs, page: &Page) -> Result<Answer, Failure> {
+fn listed(runs: &Runs, page: &Page) -> Result<Answer, Failure> {
     let mut dated = Vec::with_capacity(runs.found.len());
     for found in &runs.found {
         dated.push((captured_at(&found.place, &found.run).or_fail()?, found));

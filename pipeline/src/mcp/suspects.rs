@@ -1,5 +1,6 @@
 //! Findings as an agent reads them.
 
+use super::asking::Limits;
 use heaplake_kit::text::middle;
 use heaplake_mcp::next::Next;
 use heaplake_schemas::findings::{Finding, Severity};
@@ -26,6 +27,15 @@ pub(crate) fn row(at: usize, finding: &Finding) -> Value {
         "owner": finding.owner,
         "place": finding.place,
     })
+}
+
+/// The same, with the steps of its path where they are wanted.
+pub(crate) fn with_steps(at: usize, finding: &Finding, limits: Limits) -> Value {
+    let mut row = row(at, finding);
+    if limits.lists_steps {
+        row["steps"] = finding.path.clone().into();
+    }
+    row
 }
 
 /// Whether a finding suggests a culprit.

@@ -13,8 +13,6 @@ use heaplake_query::why::{self, Shown, Wanted};
 use heaplake_schemas::nodes;
 use serde_json::{Map, Value, json};
 
-/// Steps of a path in an answer, half at each end.
-const STEPS: usize = 12;
 /// Most paths of a call.
 const PATHS: u64 = 10;
 /// Bytes that a search for several paths takes per node and per edge.
@@ -62,7 +60,7 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     let mut cut = Vec::new();
     let mut data = Map::new();
     if let Some(path) = &found.shortest_path {
-        data.insert("path".to_owned(), steps(path, "path", &mut cut));
+        data.insert("path".to_owned(), steps(path, ask.limits.steps, "path", &mut cut));
     }
     if let Some(stored) = &found.stored_path {
         data.insert(
@@ -70,9 +68,10 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
             stored.steps.iter().take(STORED).map(|step| json!({"step": step})).collect(),
         );
     }
-    let paths: Vec<Value> = found.paths.iter().map(|path| json!({"steps": steps(path, "paths", &mut cut)})).collect();
+    let paths: Vec<Value> =
+        found.paths.iter().map(|path| json!({"steps": steps(path, ask.limits.steps, "paths", &mut cut)})).collect();
     data.insert("paths".to_owned(), paths.into());
-    data.insert("dominators".to_owned(), steps(&found.dominators, "dominators", &mut cut));
+    data.insert("dominators".to_owned(), steps(&found.dominators, ask.limits.steps, "dominators", &mut cut));
     if let Some(note) = found.note {
         // The command that adds a table is for people, and longer than the rest.
         notes.push(note.split(":\n").next().unwrap_or_default().to_owned());
@@ -86,14 +85,14 @@ pub(super) fn call(ask: &Ask<'_>) -> Result<Value, Failure> {
     Ok(Answer { of: run.of(), population, cut, data, rows: None, notes, next }.page(&page))
 }
 
-/// Steps of a path, without its middle if it is long.
-fn steps(path: &Shown, name: &str, cut: &mut Vec<String>) -> Value {
+/// Steps of a path, without its middle if it is longer than `most`.
+fn steps(path: &Shown, most: usize, name: &str, cut: &mut Vec<String>) -> Value {
     let count = path.steps.len();
-    let left_out = path.left_out + count.saturating_sub(STEPS);
+    let left_out = path.left_out + count.saturating_sub(most);
     if left_out > 0 {
-        cut.push(format!("{name}: {left_out} steps in the middle, after the first {}", STEPS / 2));
+        cut.push(format!("{name}: {left_out} steps in the middle, after the first {}", most / 2));
     }
-    let kept = |at: usize| at < STEPS / 2 || at + STEPS / 2 >= count || count <= STEPS;
+    let kept = |at: usize| at < most / 2 || at + most / 2 >= count || count <= most;
     let step = |step: &why::Step| {
         let mut value = json_of(step);
         if let Some(members) = value.as_object_mut() {
