@@ -16,6 +16,7 @@ mod cut;
 pub mod details;
 mod edges;
 mod error;
+pub mod filter;
 pub mod findings;
 mod graph;
 pub mod holders;

@@ -10,6 +10,7 @@ mod clusters;
 mod compare;
 mod dominated;
 mod failing;
+mod filtered;
 mod findings;
 mod object;
 mod overview;
