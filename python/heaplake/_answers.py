@@ -45,6 +45,16 @@ def top(said: Mapping[str, Any]) -> pl.DataFrame:
     return _frame(rows, schema)
 
 
+def objects(said: Mapping[str, Any]) -> pl.DataFrame:
+    """`heaplake query --json`."""
+    pl = needed("polars", "polars")
+    kinds = {"number": pl.Int64(), "bytes": pl.Int64(), "text": pl.String(), "flag": pl.Boolean()}
+    schema = {
+        column["name"]: pl.UInt64() if column["name"] == "id" else kinds[column["type"]] for column in said["columns"]
+    }
+    return _frame(said["rows"], schema)
+
+
 def why(said: Mapping[str, Any]) -> pl.DataFrame:
     """`heaplake why --json`."""
     pl = needed("polars", "polars")

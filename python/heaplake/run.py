@@ -211,6 +211,18 @@ class Run:
         options = [part for pattern in patterns for part in ("--class", pattern)]
         return _answers.top(_binary.run_json(["top", self.path, f"-n{count}", *options]))
 
+    def objects(self, filter: str = "", count: int = 1000) -> pl.DataFrame:
+        """The objects that pass a filter, or groups of them, in the language of `heaplake query`.
+
+        Columns: those of `select`; otherwise `retained`, `shallow`, `node`, `class` and `name`, for groups `count`,
+        `sum(shallow)`, `sum(retained)` and the terms. Numbers are Int64; `id` is UInt64. `count` bounds the rows, like
+        `limit` in the filter. Raises `UsageError` with the column of an error in the filter.
+
+        >>> run.objects('class ~ "^Session" and retained > 1kB')
+        >>> run.objects("detached group by class order by count desc")
+        """
+        return _answers.objects(_binary.run_json(["query", self.path, filter, f"-n{count}"]))
+
     def why(self, node: int | str, *, paths: int | None = None) -> pl.DataFrame:
         """What keeps an object alive: a shortest path from a root, and its dominators. One row per step.
 

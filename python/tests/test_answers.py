@@ -43,6 +43,23 @@ def test_top_is_the_largest_of_the_table(shop: heaplake.Lake) -> None:
     assert sessions["dominators"].to_list() == [["(synthetic)", "global", "Shop"]]
 
 
+def test_objects_are_those_of_the_table(shop: heaplake.Lake) -> None:
+    run = shop.run("web2", release="2.4.2")
+    nodes = pl.read_parquet(run.path / "nodes.parquet")
+    found = run.objects('class = "Session" and retained > 100 select node, id, class, retained, reachable order by node')
+    expected = nodes.filter(pl.col("class") == "Session", pl.col("retained_bytes") > 100).sort("node")
+    expected = expected.select(
+        pl.col("node").cast(pl.Int64), "id", "class", pl.col("retained_bytes").alias("retained"), "reachable"
+    )
+    assert found.height > 3
+    assert_frame_equal(found, expected.head(1000))
+    groups = run.objects("group by class order by count desc", 5)
+    counts = nodes.group_by("class").len().sort("len", "class", descending=[True, False]).head(5)
+    assert groups["count"].to_list() == counts["len"].to_list() and groups["class"].to_list() == counts["class"].to_list()
+    with pytest.raises(heaplake.UsageError, match="column 1 of the filter"):
+        run.objects("clas = 1")
+
+
 def test_why_is_a_path_of_edges(shop: heaplake.Lake) -> None:
     run = shop.run("web1", release="2.4.1")
     node = culprit(run)["node"]

@@ -324,3 +324,33 @@ fn no_call_changes_a_lake() {
     assert!(client.end().success());
     assert!(tree(&lake.path()) == before, "the lake has changed");
 }
+
+#[test]
+fn filters_find_what_the_command_finds() {
+    let (lake, run) = one(&["--edges"]);
+    let mut client = Client::start(&lake.path());
+    for filter in [
+        "class = \"Session\" and shallow > 120 order by shallow",
+        "dominator.class = \"Cache\" and not (node in (5, 6)) limit 3",
+        "path contains \"cache\" and referenced by any (class = \"Shop\")",
+        "group by class order by count desc",
+    ] {
+        let theirs = answer(heaplake().arg("query").arg(&run).args([filter, "-n", "200", "--json"]));
+        let ours = client.all("top", &json!({"filter": filter, "limit": 2}), "objects");
+        let limit = if filter.contains("limit") { 3 } else { 200 };
+        assert_eq!(
+            ours,
+            theirs["rows"].as_array().unwrap()[..].iter().take(limit).cloned().collect::<Vec<_>>(),
+            "{filter}"
+        );
+        assert!(!ours.is_empty(), "{filter}");
+    }
+    let page = client.call("top", json!({"filter": "class = \"Session\"", "limit": 2}));
+    assert_eq!((&page["coverage"]["total"], &page["coverage"]["shown"]), (&json!(30), &json!(2)), "{page}");
+    assert!(page["coverage"]["population"].as_str().unwrap().contains("of 33 of the run"), "{page}");
+    assert_eq!(page["next"][0]["tool"], "why");
+    let wrong = client.fail("top", json!({"filter": "clas = \"a\""}));
+    assert!(wrong["error"].as_str().unwrap().contains("column 1 of the filter"), "{wrong}");
+    let both = client.fail("top", json!({"filter": "", "class": "Session"}));
+    assert!(both["error"].as_str().unwrap().contains("without the arguments"), "{both}");
+}

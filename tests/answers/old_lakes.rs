@@ -58,6 +58,8 @@ fn commands_read_old_lakes() {
         }
         let run = lake.path().join("release=1.4/snapshot=whole");
         assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
+        let query = said("query", &run, &["class ~ \"HashMap\" and retained = 288 and path contains \"Node\""]);
+        assert!(query.contains("java.util.HashMap$Node") && query.contains(" objects that match"), "{query}");
         let why = said("why", &run, &["@1050080"]);
         assert!(why.contains("HashMap$Node @1048576") && why.contains("com.shop.Cust @1050080"), "{why}");
         assert!(said("dominators", &run, &["@1048576"]).contains("com.shop.Cust"));

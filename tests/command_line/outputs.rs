@@ -43,6 +43,7 @@ impl Made {
             (format!("analyze {input} --out {lake} --quiet --metrics {to}"), "# EOF"),
             (format!("analyze {input} --out {lake} --quiet --findings-json {to}"), "\"findings\""),
             (format!("fleet rollup {lake} --quiet --metrics {to}"), "# EOF"),
+            (format!("query {run} --out {to}"), "retained,shallow,node,class,name"),
         ];
         let words = |text: String| text.split(' ').map(str::to_owned).collect();
         texts.into_iter().map(|(text, holds)| (words(text), holds)).collect()

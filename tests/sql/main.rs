@@ -4,8 +4,10 @@
 
 mod answers;
 mod attached;
+mod coming_from;
 mod compared;
 mod dialect;
+mod filters;
 mod formats;
 mod hostile;
 mod limits;

@@ -53,6 +53,7 @@ fn answers_are_those_of_a_folder() {
         &["dominators", run],
         &["why", run, "@1", "--json"],
         &["object", run, "--set", "0", "--json"],
+        &["query", run, "class ~ \"a\" and dominated by (retained > 100)", "--json"],
     ] {
         assert_same_answer(&world, &lake, command);
     }

@@ -40,9 +40,11 @@
 
 mod ahead;
 mod attempt;
+mod batch;
 mod bounds;
 pub mod captured;
 pub mod catalogue;
+mod cells;
 pub mod checked;
 pub mod checksum;
 mod column;
@@ -88,6 +90,7 @@ mod run_path;
 mod runs;
 pub mod seal;
 pub mod selection;
+pub mod shared_table;
 pub mod source;
 mod standing;
 pub mod stored;
@@ -101,6 +104,7 @@ mod values;
 pub mod whole;
 mod windows;
 mod words;
+mod zone_map;
 
 #[cfg(test)]
 mod against_library;

@@ -7,18 +7,17 @@
 //! A table may be damaged, or foreign. Every error names the file, and the column or the row if known; no content of a
 //! file causes a panic here.
 
+use crate::batch::no_column;
+pub use crate::batch::{Batch, damaged};
+pub use crate::cells::{Distinct, Flags, Numbers, Texts, value};
+
 use crate::guarded::guarded;
 use crate::listed::Unlisted;
 use crate::packs::{Pack, Slice};
 use crate::parquet_file::ParquetFile;
 use crate::stored::{self, Opening};
-use arrow::array::{
-    Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, MapArray, PrimitiveArray, RecordBatch,
-    RecordBatchOptions, StringArray,
-};
-use arrow::datatypes::{
-    DataType, Float64Type, Int32Type, Int64Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
-};
+use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
 use heaplake_kit::StageError;
 use heaplake_schemas::metadata;
 use parquet::arrow::ProjectionMask;
@@ -49,6 +48,9 @@ pub struct Reader {
     /// True if all rows are read.
     whole: bool,
     builder: ParquetRecordBatchReaderBuilder<ParquetFile>,
+    /// To read the table again: its pages verified, its metadata decoded.
+    own: ParquetFile,
+    metadata: ArrowReaderMetadata,
 }
 
 impl Reader {
@@ -74,9 +76,10 @@ impl Reader {
         let (own, checked) = file.clone().checked().map_err(|error| failed(path, &file, error))?;
         let metadata = guarded(path, || ArrowReaderMetadata::try_new(Arc::clone(checked.metadata()), options))?;
         let metadata = metadata.map_err(|error| failed(path, &file, error))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(own, metadata).with_batch_size(BATCH);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(own.clone(), metadata.clone());
+        let builder = builder.with_batch_size(BATCH);
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        Ok(Self { path: path.into(), file, rows: 0..rows, pack: None, whole: true, builder })
+        Ok(Self { path: path.into(), file, rows: 0..rows, pack: None, whole: true, builder, own, metadata })
     }
 
     /// Opens the rows of a run in a pack.
@@ -87,9 +90,10 @@ impl Reader {
     /// As [`Self::of_slice`], named by a path in messages.
     fn of_slice_at(slice: &Slice, path: &Path) -> Self {
         let (file, metadata) = slice.pack().reading();
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata);
-        let (rows, pack) = (slice.rows(), Some(Arc::clone(slice.pack())));
-        Self { path: path.into(), file, rows, pack, whole: true, builder: builder.with_batch_size(BATCH) }.all()
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata.clone());
+        let builder = builder.with_batch_size(BATCH);
+        let (rows, pack, own) = (slice.rows(), Some(Arc::clone(slice.pack())), file.clone());
+        Self { path: path.into(), file, rows, pack, whole: true, builder, own, metadata }.all()
     }
 
     /// Opens an optional table; `None` if the file does not exist.
@@ -98,6 +102,27 @@ impl Reader {
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
             reader => reader.map(Some),
         }
+    }
+
+    /// What another reader of the open table needs.
+    pub(crate) fn parts(self) -> Parts {
+        let Self { path, rows, pack, own, metadata, .. } = self;
+        Parts { path, rows, pack, own, metadata }
+    }
+
+    /// A reader of all rows of an open table. Costs no access to the file.
+    pub(crate) fn of_parts(parts: Parts) -> Self {
+        let Parts { path, rows, pack, own, metadata } = parts;
+        let file = own.anew();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata.clone());
+        let builder = builder.with_batch_size(BATCH);
+        Self { path, file, rows, pack, whole: true, builder, own, metadata }.all()
+    }
+
+    /// Sets the number of rows of a batch.
+    #[must_use]
+    pub fn in_batches_of(self, rows: usize) -> Self {
+        Self { builder: self.builder.with_batch_size(rows.max(1)), ..self }
     }
 
     /// Number of rows.
@@ -207,6 +232,17 @@ impl Reader {
     }
 }
 
+/// An open table. Unlike a [`Reader`], threads may share it.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub path: Arc<Path>,
+    /// Rows of the file that belong to the table.
+    pub rows: Range<u64>,
+    pub pack: Option<Arc<Pack>>,
+    pub own: ParquetFile,
+    pub metadata: ArrowReaderMetadata,
+}
+
 /// Reads some columns of a table sequentially.
 pub struct Batches {
     path: Arc<Path>,
@@ -223,7 +259,7 @@ impl Batches {
     pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
         let first_row = self.read;
         let rows = self.record_batch()?;
-        Ok(rows.map(|rows| Batch { path: Arc::clone(&self.path), within: None, rows, first_row }))
+        Ok(rows.map(|rows| Batch::new(Arc::clone(&self.path), rows, first_row)))
     }
 
     /// Returns the next rows as Arrow has them; `None` at the end.
@@ -238,164 +274,6 @@ impl Batches {
         self.read += rows.num_rows() as u64;
         Ok(Some(rows))
     }
-}
-
-/// Rows with columns by name. Access by a wrong name or type returns [`StageError::Table`].
-pub struct Batch {
-    path: Arc<Path>,
-    /// The list column whose elements are the rows.
-    within: Option<String>,
-    rows: RecordBatch,
-    first_row: u64,
-}
-
-/// A column of a batch.
-type Column<'a, T> = Result<&'a PrimitiveArray<T>, StageError>;
-
-impl Batch {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.rows.num_rows()
-    }
-
-    /// True if there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// True if the rows have this column.
-    pub fn has(&self, column: &str) -> bool {
-        self.rows.column_by_name(column).is_some()
-    }
-
-    /// Number of rows read before these: the index of the first row if all rows are read.
-    pub fn first_row(&self) -> u64 {
-        self.first_row
-    }
-
-    /// A column of 8-bit numbers.
-    pub fn u8s(&self, name: &str) -> Column<'_, UInt8Type> {
-        self.primitives(name)
-    }
-
-    /// A column of 32-bit numbers: ids and ordinals.
-    pub fn u32s(&self, name: &str) -> Column<'_, UInt32Type> {
-        self.primitives(name)
-    }
-
-    /// A column of counts and sizes; unsigned in tables of schema version 1.
-    ///
-    /// # Errors
-    /// [`StageError::Table`], also for a negative number.
-    pub fn sizes(&self, name: &str) -> Result<PrimitiveArray<UInt64Type>, StageError> {
-        let column = self.column(name)?;
-        if let Some(unsigned) = column.as_primitive_opt::<UInt64Type>() {
-            return Ok(unsigned.clone());
-        }
-        if let Some(narrow) = column.as_primitive_opt::<UInt32Type>() {
-            return Ok(narrow.unary(u64::from));
-        }
-        let signed: &PrimitiveArray<Int64Type> = self.primitives(name)?;
-        if let Some(negative) = signed.iter().flatten().find(|&number| number < 0) {
-            let problem = format!("column {}: expected a count or a size, found {negative}", self.full(name));
-            return Err(damaged(&self.path, problem));
-        }
-        Ok(PrimitiveArray::new(signed.values().inner().clone().into(), signed.nulls().cloned()))
-    }
-
-    /// A column of 64-bit numbers: ids and addresses.
-    pub fn u64s(&self, name: &str) -> Column<'_, UInt64Type> {
-        self.primitives(name)
-    }
-
-    /// A column of signed 32-bit numbers: distances.
-    pub fn i32s(&self, name: &str) -> Column<'_, Int32Type> {
-        self.primitives(name)
-    }
-
-    /// A column of signed 64-bit numbers: differences.
-    pub fn i64s(&self, name: &str) -> Column<'_, Int64Type> {
-        self.primitives(name)
-    }
-
-    /// A column of fractions.
-    pub fn f64s(&self, name: &str) -> Column<'_, Float64Type> {
-        self.primitives(name)
-    }
-
-    /// A column of microseconds since 1970.
-    pub fn times(&self, name: &str) -> Column<'_, TimestampMicrosecondType> {
-        self.primitives(name)
-    }
-
-    /// A column of texts.
-    pub fn texts(&self, name: &str) -> Result<&StringArray, StageError> {
-        let column = self.column(name)?;
-        column.as_string_opt().ok_or_else(|| self.mistyped(name, &DataType::Utf8, column))
-    }
-
-    /// A column of flags.
-    pub fn flags(&self, name: &str) -> Result<&BooleanArray, StageError> {
-        let column = self.column(name)?;
-        column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
-    }
-
-    /// A column of maps from text to text.
-    pub fn maps(&self, name: &str) -> Result<&MapArray, StageError> {
-        let column = self.column(name)?;
-        column.as_map_opt().ok_or_else(|| self.mistyped(name, &"a map", column))
-    }
-
-    /// Returns a row's list of texts; empty if null.
-    pub fn list_of_texts(&self, name: &str, row: usize) -> Result<Vec<String>, StageError> {
-        let column = self.column(name)?;
-        let mistyped = || self.mistyped(name, &"a list of texts", column);
-        let list = column.as_list_opt::<i32>().ok_or_else(mistyped)?;
-        let Some(values) = value(list, row) else { return Ok(Vec::new()) };
-        let texts = values.as_string_opt::<i32>().ok_or_else(mistyped)?;
-        Ok(texts.iter().flatten().map(str::to_owned).collect())
-    }
-
-    /// Returns a row's list of structs as a batch: each element is a row, each field a column.
-    pub fn elements(&self, name: &str, row: usize) -> Result<Self, StageError> {
-        let column = self.column(name)?;
-        let list = column.as_list_opt::<i32>().map(|list| list.value(row));
-        let structs = list.as_ref().and_then(|list| list.as_struct_opt());
-        let structs = structs.ok_or_else(|| self.mistyped(name, &"a list of structs", column))?;
-        let schema = Arc::new(Schema::new(structs.fields().clone()));
-        let options = RecordBatchOptions::new().with_row_count(Some(structs.len()));
-        let name = self.full(name);
-        let rows = RecordBatch::try_new_with_options(schema, structs.columns().to_vec(), &options)
-            .map_err(|error| damaged(&self.path, format!("column {name}: {error}")))?;
-        Ok(Self { path: Arc::clone(&self.path), within: Some(name), rows, first_row: 0 })
-    }
-
-    fn primitives<T: ArrowPrimitiveType>(&self, name: &str) -> Column<'_, T> {
-        let column = self.column(name)?;
-        column.as_primitive_opt().ok_or_else(|| self.mistyped(name, &T::DATA_TYPE, column))
-    }
-
-    fn column(&self, name: &str) -> Result<&ArrayRef, StageError> {
-        self.rows.column_by_name(name).ok_or_else(|| no_column(&self.path, &self.full(name)))
-    }
-
-    fn mistyped(&self, name: &str, wanted: &dyn Display, found: &ArrayRef) -> StageError {
-        let name = self.full(name);
-        damaged(&self.path, format!("column {name}: expected {wanted}, found {}", found.data_type()))
-    }
-
-    /// Qualifies a column name by that of the enclosing list.
-    fn full(&self, name: &str) -> String {
-        self.within.as_ref().map_or_else(|| name.to_owned(), |within| format!("{within}.{name}"))
-    }
-}
-
-/// Returns element `row` of a column, unless it is null.
-pub fn value<'a, A>(column: &'a A, row: usize) -> Option<<&'a A as ArrayAccessor>::Item>
-where
-    &'a A: ArrayAccessor,
-{
-    column.is_valid(row).then(|| column.value(row))
 }
 
 /// Returns the file ranges of the columns of a mask, sorted by start.
@@ -417,15 +295,6 @@ fn range(column: &ColumnChunkMetaData) -> Range<u64> {
 /// Creates the error of a failed read: the store failed, or the table is damaged.
 fn failed(path: &Path, file: &ParquetFile, problem: impl Display) -> StageError {
     file.failure().map_or_else(|| damaged(path, problem), |error| StageError::io(path, "read", error))
-}
-
-/// Creates the error of a damaged table, with the problem in one line.
-pub fn damaged(path: &Path, problem: impl Display) -> StageError {
-    StageError::Table { path: path.to_owned(), problem: problem.to_string().replace(['\n', '\r'], " ") }
-}
-
-fn no_column(path: &Path, name: &str) -> StageError {
-    damaged(path, format!("there is no column {name}"))
 }
 
 #[cfg(test)]

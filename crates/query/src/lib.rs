@@ -17,6 +17,7 @@ pub mod details;
 pub mod duplicates;
 mod edges;
 mod error;
+pub mod filter;
 pub mod findings;
 mod graph;
 pub mod holders;

@@ -108,7 +108,7 @@ pub fn ask(asked: &Asked, which: &Which) -> Result<Objects, QueryError> {
 }
 
 /// Explains a missing table of values.
-fn no_values(asked: &Asked) -> QueryError {
+pub(crate) fn no_values(asked: &Asked) -> QueryError {
     let folder = asked.folder.display().to_string();
     let Options::Analysis(options) = &asked.run.options else {
         return QueryError::usage(format!("{folder}: the replay of a trace"), "name the analysis of a snapshot");
@@ -184,6 +184,28 @@ fn contents(table: &Path, wanted: &[u32]) -> Result<BTreeMap<u32, Content>, Stag
         }
     }
     Ok(contents)
+}
+
+/// Texts of a field of nodes: its value, or the class and the number of the object that it refers to. Nodes without the
+/// field, or with null, have none.
+///
+/// # Errors
+/// [`QueryError`] also if the run has no table of values.
+pub(crate) fn fields(asked: &Asked, name: &str, nodes: &[u32]) -> Result<BTreeMap<u32, String>, QueryError> {
+    if !asked.has(values::TABLE.file) {
+        return Err(no_values(asked));
+    }
+    let contents = contents(&asked.folder.join(values::TABLE.file), nodes)?;
+    let of_name = |content: Content| content.into_iter().find(|(own, _)| own == name).map(|(_, value)| value);
+    let found: Vec<(u32, Value)> =
+        contents.into_iter().filter_map(|(node, content)| Some((node, of_name(content)?))).collect();
+    let targets = fetch(&asked.nodes(), found.iter().filter_map(|(_, value)| value.to))?;
+    let text = |value: Value| match (value.value, value.to) {
+        (Some(text), _) => Some(text),
+        (None, Some(to)) => targets.get(&to).map(|row| format!("{} (node {to})", row.class)),
+        (None, None) => None,
+    };
+    Ok(found.into_iter().filter_map(|(node, value)| Some((node, text(value)?))).collect())
 }
 
 /// Duplicate sets of nodes.

@@ -44,7 +44,7 @@ const KINDS: [&str; 14] = [
 const WEAKLY: &str = "weakly_reachable";
 
 /// Rank of an edge among those to the same node, the best least; `None` for weak edges.
-fn rank(kind: &str, essential: bool) -> Option<u8> {
+pub(crate) fn rank(kind: &str, essential: bool) -> Option<u8> {
     let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
     (kind != "weak").then_some((if essential { place } else { place + KINDS.len() + 1 }) as u8)
 }
@@ -197,6 +197,16 @@ fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, Sta
 
 /// Nodes of a shortest path, from its end.
 fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
+    Ok(up(node, &before(nodes, edges)?).collect())
+}
+
+/// A node and those before it. Distances decrease with every step, so this terminates.
+fn up(node: u32, before: &[u32]) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(node), move |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX))
+}
+
+/// The predecessor of every node on a shortest path; `u32::MAX` for nodes without one.
+pub(crate) fn before(nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
     let mut distances = Vec::new();
     let mut weakly = Vec::new();
     let reader = Reader::open(nodes)?;
@@ -232,8 +242,49 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
             }
         }
     }
-    // Distances decrease with every step, so this terminates.
-    Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
+    Ok(before)
+}
+
+/// Shortest paths to nodes as texts, `Class.label → Class[index] → Class`; `None` without a path. `before` is that of
+/// [`before`].
+pub(crate) fn path_texts(
+    asked: &Asked,
+    edges: &Path,
+    before: &[u32],
+    nodes: &[u32],
+) -> Result<Vec<Option<String>>, StageError> {
+    let table = asked.nodes();
+    let paths: Vec<Steps> = nodes.iter().map(|&node| Steps::of(up(node, before))).collect();
+    let paths = shown(&paths, &table, &names(&paths, edges)?)?;
+    let text = |path: Shown| {
+        let is_without = path.steps.len() == 1 && path.steps[0].node.distance.is_none();
+        (!is_without).then(|| text_of(&path))
+    };
+    Ok(paths.into_iter().map(text).collect())
+}
+
+fn text_of(path: &Shown) -> String {
+    let gap = (path.left_out > 0).then_some(path.steps.len() / 2);
+    let mut text = String::new();
+    for (at, step) in path.steps.iter().enumerate() {
+        if at > 0 {
+            text += step.edge.as_deref().filter(|_| gap != Some(at)).unwrap_or_default();
+            text += " → ";
+        }
+        if gap == Some(at) {
+            text += &format!("… {} more … → ", path.left_out);
+        }
+        text += &step.node.class;
+    }
+    text
+}
+
+/// Text of an edge: its name, or its index in brackets.
+pub(crate) fn label_text<'a>(name: Option<&'a str>, index: u32, buffer: &'a mut String) -> &'a str {
+    name.unwrap_or_else(|| {
+        *buffer = format!("[{index}]");
+        buffer
+    })
 }
 
 /// Rows of the edges between such ends: one pass over two columns.

@@ -21,6 +21,7 @@ mod object;
 mod outputs;
 mod pages;
 mod plan;
+mod query;
 mod redact;
 mod replay;
 mod report;
@@ -119,6 +120,8 @@ enum Command {
     Why(why::Arguments),
     /// Print what would be freed if some references were not there
     WhatIf(what_if::Arguments),
+    /// Find objects: a filter over classes, sizes, paths and neighbours
+    Query(Box<query::Arguments>),
     /// Print the objects that retain most
     Top(top::Arguments),
     /// Print the objects that an object dominates, as a tree
@@ -205,6 +208,7 @@ fn carry_out(command: Command) -> Done {
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
         Command::WhatIf(arguments) => what_if::run(&arguments),
+        Command::Query(arguments) => query::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Dominators(arguments) => dominators::run(&arguments),
         Command::Object(arguments) => object::run(&arguments),

@@ -10,6 +10,7 @@ mod clusters;
 mod compare;
 mod dominated;
 pub(crate) mod failing;
+mod filtered;
 mod findings;
 pub(crate) mod object;
 pub(crate) mod overview;

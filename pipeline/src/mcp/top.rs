@@ -2,6 +2,7 @@
 
 use super::asking::{Ask, OfRun};
 use super::failing::{OrFail, json_of};
+use super::filtered;
 use glob::Pattern;
 use heaplake_mcp::answer::{Answer, Page, Rows};
 use heaplake_mcp::failure::Failure;
@@ -31,6 +32,13 @@ pub(super) fn tool() -> Tool {
             ("sort", choice(&SORT, "order of classes and owners")),
             ("class", text("objects: only of classes like this glob pattern")),
             ("owner", text("objects: only of owners like this glob pattern")),
+            (
+                "filter",
+                text(
+                    "objects: those that pass a filter, such as class ~ \"^com.shop\" and retained > 1MB and not \
+                             dominated by (class = \"Cache\"); may end with order by, group by",
+                ),
+            ),
         ]),
         data: members([
             ("objects", rows("node, class, name, shallow_bytes, retained_bytes, dominators: the nearest last")),
@@ -111,6 +119,9 @@ fn of_types(run: &OfRun, page: &Page) -> Result<Answer, Failure> {
 
 fn of_objects(ask: &Ask<'_>, run: &OfRun, page: &Page) -> Result<Answer, Failure> {
     run.asked.need(&nodes::TABLE).or_fail()?;
+    if let Some(text) = ask.arguments.text("filter")? {
+        return filtered::call(ask, run, page, &text);
+    }
     let patterns = Patterns { classes: patterns(ask, "class")?, owners: patterns(ask, "owner")? };
     let is_all = patterns.classes.is_empty() && patterns.owners.is_empty();
     // One more tells whether there is another page.

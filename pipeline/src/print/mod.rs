@@ -8,6 +8,7 @@ pub mod gates;
 pub mod lake;
 pub mod list;
 pub mod plan;
+pub mod query;
 pub mod replay_summary;
 pub mod rollup;
 pub mod stdout;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::table::Table;
-use arrow::array::{ListArray, StructArray, UInt32Array};
+use arrow::array::{Array, ListArray, StringArray, StructArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{Field, Fields};
+use arrow::datatypes::{DataType, Field, Fields};
 use heaplake_kit::stage::Output;
 use std::fs;
 use std::path::PathBuf;
