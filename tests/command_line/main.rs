@@ -14,6 +14,7 @@ mod redact;
 mod replaced;
 mod report;
 mod runs;
+mod secrets;
 mod shown;
 mod templates;
 mod terminal;

@@ -10,9 +10,9 @@ use crate::error::QueryError;
 use crate::graph::Graph;
 use crate::holders::{self, Holder};
 use crate::rows::{self, NodeRow, fetch};
+use crate::shortest::{Labels, labels, predecessors, up};
 use crate::stored_paths::{StoredPath, stored_path};
 use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::scratch::SYSTEM_DISTANCE;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -20,33 +20,6 @@ use std::path::Path;
 
 /// Steps shown per path, half at each end.
 const SHOWN: usize = 60;
-
-/// Kinds of strong edges, in the order of their formats; others rank last.
-const KINDS: [&str; 14] = [
-    "context",
-    "element",
-    "property",
-    "internal",
-    "hidden",
-    "shortcut",
-    "root",
-    "class",
-    "field",
-    "static",
-    "superclass",
-    "loader",
-    "local",
-    "referent",
-];
-
-/// Column for nodes that only weak, soft, phantom or final referents hold. A path to any other node has none of these.
-const WEAKLY: &str = "weakly_reachable";
-
-/// Rank of an edge among those to the same node, the best least; `None` for weak edges.
-fn rank(kind: &str, essential: bool) -> Option<u8> {
-    let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
-    (kind != "weak").then_some((if essential { place } else { place + KINDS.len() + 1 }) as u8)
-}
 
 /// Paths and holders of an object.
 #[derive(Debug, Serialize)]
@@ -117,7 +90,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
         return Ok(Why { stored_path, note: Some(note), ..Why::of(dominators) });
     };
     let (paths, holders, unfinished) = more(node, (&nodes, &edges), &asked.run.summary.part_kinds, wanted)?;
-    let path = shortest(node, &nodes, &edges)?;
+    let path: Vec<u32> = up(&predecessors(&nodes, &edges)?, node).collect();
     if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
         return Ok(Why { paths, holders, note: Some(note), ..Why::of(dominators) });
@@ -180,11 +153,8 @@ impl Steps {
     }
 }
 
-/// Edge labels by source and target.
-type Names = FxHashMap<(u32, u32), String>;
-
 /// Reads the rows of all path nodes at once.
-fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, StageError> {
+fn shown(paths: &[Steps], nodes: &Path, names: &Labels) -> Result<Vec<Shown>, StageError> {
     let rows = fetch(nodes, paths.iter().flat_map(|path| path.steps.iter().map(|step| step.1)))?;
     let step = |&(before, node): &(Option<u32>, u32)| {
         let edge = before.and_then(|before| names.get(&(before, node)).cloned());
@@ -194,81 +164,8 @@ fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, Sta
     Ok(paths.iter().map(shown).collect())
 }
 
-/// Nodes of a shortest path, from its end.
-fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
-    let mut distances = Vec::new();
-    let mut weakly = Vec::new();
-    let reader = Reader::open(nodes)?;
-    // Older lakes lack it.
-    let columns = if reader.has(WEAKLY) { &["distance", WEAKLY][..] } else { &["distance"] };
-    let mut batches = reader.columns(columns)?;
-    while let Some(batch) = batches.batch()? {
-        distances.extend(batch.i32s("distance")?.iter().map(|distance| distance.unwrap_or(i32::MIN)));
-        if columns.contains(&WEAKLY) {
-            weakly.extend(batch.flags(WEAKLY)?.iter().map(Option::unwrap_or_default));
-        }
-    }
-    let weakly = |node: usize| weakly.get(node).copied().unwrap_or(false);
-    // Best rank of an edge to each node, and its source.
-    let mut best = vec![u8::MAX; distances.len()];
-    let mut before = vec![u32::MAX; distances.len()];
-    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "essential"])?;
-    while let Some(batch) = batches.batch()? {
-        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
-        let (kinds, essential) = (batch.texts("kind")?, batch.flags("essential")?);
-        for row in 0..batch.len() {
-            let (source, target) = (from.value(row) as usize, to.value(row) as usize);
-            let far = distances.get(source).copied().unwrap_or(i32::MIN);
-            if far == i32::MIN || distances.get(target).is_none_or(|&other| Some(other) != far.checked_add(1)) {
-                continue;
-            }
-            if weakly(source) && !weakly(target) {
-                continue;
-            }
-            let rank = rank(kinds.value(row), essential.value(row));
-            if let Some(rank) = rank.filter(|&rank| rank < best[target]) {
-                (best[target], before[target]) = (rank, source as u32);
-            }
-        }
-    }
-    // Distances decrease with every step, so this terminates.
-    Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
-}
-
 /// Reads the labels of edges along all paths in one pass.
-fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
+fn names(paths: &[Steps], edges: &Path) -> Result<Labels, StageError> {
     let steps = paths.iter().flat_map(|path| &path.steps);
-    let mut names: FxHashMap<(u32, u32), (u8, String)> =
-        steps.filter_map(|&(before, node)| Some(((before?, node), (u8::MAX, String::new())))).collect();
-    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "name", "index", "essential"])?;
-    while let Some(batch) = batches.batch()? {
-        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
-        let (kinds, labels, indices) = (batch.texts("kind")?, batch.texts("name")?, batch.u32s("index")?);
-        let essential = batch.flags("essential")?;
-        for row in 0..batch.len() {
-            let Some((best, name)) = names.get_mut(&(from.value(row), to.value(row))) else { continue };
-            let rank = rank(kinds.value(row), essential.value(row));
-            let Some(rank) = rank.filter(|rank| rank < best) else { continue };
-            *best = rank;
-            *name = match value(labels, row) {
-                Some(label) => format!(".{label}"),
-                None => format!("[{}]", indices.value(row)),
-            };
-        }
-    }
-    let named = names.into_iter().filter(|(_, (rank, _))| *rank != u8::MAX);
-    Ok(named.map(|(step, (_, name))| (step, name)).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn essential_edges_go_before_others_of_any_kind() {
-        assert!(rank("context", true) < rank("property", true));
-        assert!(rank("property", true) < rank("context", false));
-        assert!(rank("of another format", true) < rank("context", false));
-        assert_eq!(rank("weak", true), None);
-    }
+    labels(steps.filter_map(|&(before, node)| Some((before?, node))), edges)
 }

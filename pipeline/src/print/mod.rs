@@ -10,6 +10,7 @@ pub mod list;
 pub mod plan;
 pub mod replay_summary;
 pub mod rollup;
+pub mod secrets;
 pub mod stdout;
 mod subjects;
 pub mod summary;

@@ -1,6 +1,7 @@
 //! Near misses: texts that look like secrets and are none.
 
-use super::{ALPHANUMERIC, BASE64, DIGITS, HEX, Item, Random, base64, items, luhn};
+use super::item::{Item, items};
+use super::random::{ALPHANUMERIC, BASE64, DIGITS, HEX, Random, base64, luhn};
 
 type Made = (&'static str, &'static str, String, String);
 

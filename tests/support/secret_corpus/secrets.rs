@@ -1,8 +1,7 @@
 //! The planted secrets.
 
-use super::{
-    ALPHANUMERIC, BASE64, BASE64_URL, DIGITS, HEX, Item, Random, UPPER, base64, base64_url, iban, items, luhn,
-};
+use super::item::{Item, items};
+use super::random::{ALPHANUMERIC, BASE64, BASE64_URL, DIGITS, HEX, Random, UPPER, base64, base64_url, iban, luhn};
 
 /// Secrets of each kind.
 const EACH: usize = 5;
