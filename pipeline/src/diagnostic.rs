@@ -130,7 +130,7 @@ impl Diagnostic {
         let Self { cause, advice, exit, error, input } = self;
         match error.map(|error| *error) {
             Some(StageError::Input(mut error)) if error.found.contains(['"', '`']) => {
-                "something else, which --texts leaves out".clone_into(&mut error.found);
+                "something else, which is not shown".clone_into(&mut error.found);
                 Self { exit, input, ..Self::from(StageError::Input(error)) }
             }
             error => Self { cause, advice, exit, error: error.map(Box::new), input },

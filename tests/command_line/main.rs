@@ -15,6 +15,7 @@ mod replaced;
 mod report;
 mod runs;
 mod schemas;
+mod secrets;
 mod shown;
 mod templates;
 mod terminal;

@@ -102,6 +102,9 @@ fn every_answer_fits_its_schema() {
         fits("why", &ask(&["why", run, &node, "--json"], &[0]));
         fits("object", &ask(&["object", run, &node, "--json"], &[0]));
         fits("what-if", &ask(&["what-if", run, "--cut", &node, "--json"], &[0, 1, 2]));
+        let filter = "retained > 1kB group by class order by sum(retained) desc";
+        fits("query", &ask(&["query", run, filter, "--json"], &[0]));
+        fits("query", &ask(&["query", run, "class ~ \"S\"", "--columns", "node,class,path,retained", "--json"], &[0]));
         fits("duplicates", &ask(&["duplicates", run, "--json"], &[0]));
     }
     let input = shop.display().to_string();
@@ -112,6 +115,7 @@ fn every_answer_fits_its_schema() {
     let masked = lake.folder().join("masked.heapsnapshot").display().to_string();
     fits("redact", &ask(&["redact", &input, "-o", &masked, "--json"], &[0]));
     fits("redact --check", &ask(&["redact", "--check", &input, "--json"], &[0, 1]));
+    fits("secrets", &ask(&["secrets", &input, "--json"], &[0, 4]));
     fits("tables", &ask(&["tables", "--json"], &[0]));
 
     fits("ls", &ask(&["ls", "LAKE", "--json", "--details", "--descriptions"], &[0]));

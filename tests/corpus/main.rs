@@ -7,6 +7,7 @@
 mod leak_pairs;
 mod packages;
 mod programs;
+mod secrets;
 mod verdicts;
 
 use heaplake_support::lake::{Lake, read_json};

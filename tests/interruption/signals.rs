@@ -156,3 +156,21 @@ fn extreme_traces_hear_signals() {
         assert!(matches!(code, Some(0 | 130)), "{name}: {code:?}");
     }
 }
+
+#[test]
+fn an_interrupted_search_for_secrets_leaves_nothing_behind() {
+    let lake = Lake::new();
+    let input = lake.input("heap.heapsnapshot", &generated(1, 3_000_000));
+    let scratch = lake.folder().join("scratch");
+    let files = || fs::read_dir(&scratch).map_or(0, Iterator::count);
+    in_time(|| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        command.arg("secrets").arg(&input).arg("--scratch").arg(&scratch).args(["--fail-on", "low"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for("it does not begin", || (files() > 0 || child.try_wait().unwrap().is_some()).then_some(()));
+        signal(&child, "-TERM");
+        let code = end(&mut child).code();
+        assert_eq!(files(), 0);
+        (code == Some(130)).then_some(())
+    });
+}

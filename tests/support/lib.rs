@@ -22,6 +22,7 @@ pub mod owner_sums;
 pub mod planted;
 pub mod processes;
 pub mod replay;
+pub mod secret_corpus;
 pub mod sensitive;
 pub mod table;
 pub mod written;

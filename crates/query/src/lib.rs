@@ -1,7 +1,7 @@
 //! Queries on a run in the lake, answered from its tables. An answer is a value that can be serialised as JSON; the
 //! caller renders it for people.
 //!
-//! [`why`] finds paths that keep an object alive, [`top`] the objects that retain most, [`tree`] and [`children`] the
+//! [`why`] finds paths that keep an object alive, [`shortest`] one path to each of many, [`top`] the objects that retain most, [`tree`] and [`children`] the
 //! objects that one dominates, [`object`] the contents of objects, [`references`] their references, [`what_if`] what would
 //! be freed without some references, [`classes`], [`owners`] and [`findings`] those of a run, and [`track`] the object of
 //! a replayed trace at an address. They scan single columns of the table of nodes, and read only the rows that they show.
@@ -32,6 +32,7 @@ mod properties;
 mod reach;
 pub mod references;
 pub mod rows;
+pub mod shortest;
 mod stored_paths;
 pub mod top;
 pub mod track;

@@ -1,18 +1,16 @@
 //! `heaplake why`: finds paths that keep an object alive.
 //!
 //! Its dominators, each of which alone keeps it alive, come from the table of nodes. A shortest path from a root needs
-//! the table of edges: one pass finds for every node a predecessor with a distance one less, a second pass the edges on
-//! all shown paths, of which the labels are read then. Of parallel edges it prefers essential ones, then the first kind in the order of
-//! the format, then the smallest node. At most [`SHOWN`] steps of each path are shown.
+//! the table of edges ([`crate::shortest`]). At most [`SHOWN`] steps of each path are shown.
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
 use crate::graph::Graph;
 use crate::holders::{self, Holder};
 use crate::rows::{self, NodeRow, fetch};
+use crate::shortest::{Labels, labels, predecessors, up};
 use crate::stored_paths::{StoredPath, stored_path};
 use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::scratch::SYSTEM_DISTANCE;
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
@@ -21,33 +19,6 @@ use std::path::Path;
 
 /// Steps shown per path, half at each end.
 const SHOWN: usize = 60;
-
-/// Kinds of strong edges, in the order of their formats; others rank last.
-const KINDS: [&str; 14] = [
-    "context",
-    "element",
-    "property",
-    "internal",
-    "hidden",
-    "shortcut",
-    "root",
-    "class",
-    "field",
-    "static",
-    "superclass",
-    "loader",
-    "local",
-    "referent",
-];
-
-/// Column for nodes that only weak, soft, phantom or final referents hold. A path to any other node has none of these.
-const WEAKLY: &str = "weakly_reachable";
-
-/// Rank of an edge among those to the same node, the best least; `None` for weak edges.
-pub(crate) fn rank(kind: &str, essential: bool) -> Option<u8> {
-    let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
-    (kind != "weak").then_some((if essential { place } else { place + KINDS.len() + 1 }) as u8)
-}
 
 /// Paths and holders of an object.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -118,7 +89,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
         return Ok(Why { stored_path, note: Some(note), ..Why::of(dominators) });
     };
     let (paths, holders, unfinished) = more(node, (&nodes, &edges), &asked.run.summary.part_kinds, wanted)?;
-    let path = shortest(node, &nodes, &edges)?;
+    let path: Vec<u32> = up(&predecessors(&nodes, &edges)?, node).collect();
     if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
         return Ok(Why { paths, holders, note: Some(note), ..Why::of(dominators) });
@@ -181,11 +152,8 @@ impl Steps {
     }
 }
 
-/// Edge labels by source and target.
-type Names = FxHashMap<(u32, u32), String>;
-
 /// Reads the rows of all path nodes at once.
-fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, StageError> {
+fn shown(paths: &[Steps], nodes: &Path, names: &Labels) -> Result<Vec<Shown>, StageError> {
     let rows = fetch(nodes, paths.iter().flat_map(|path| path.steps.iter().map(|step| step.1)))?;
     let step = |&(before, node): &(Option<u32>, u32)| {
         let edge = before.and_then(|before| names.get(&(before, node)).cloned());
@@ -193,56 +161,6 @@ fn shown(paths: &[Steps], nodes: &Path, names: &Names) -> Result<Vec<Shown>, Sta
     };
     let shown = |path: &Steps| Shown { steps: path.steps.iter().filter_map(step).collect(), left_out: path.left_out };
     Ok(paths.iter().map(shown).collect())
-}
-
-/// Nodes of a shortest path, from its end.
-fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
-    Ok(up(node, &before(nodes, edges)?).collect())
-}
-
-/// A node and those before it. Distances decrease with every step, so this terminates.
-fn up(node: u32, before: &[u32]) -> impl Iterator<Item = u32> {
-    std::iter::successors(Some(node), move |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX))
-}
-
-/// The predecessor of every node on a shortest path; `u32::MAX` for nodes without one.
-pub(crate) fn before(nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
-    let mut distances = Vec::new();
-    let mut weakly = Vec::new();
-    let reader = Reader::open(nodes)?;
-    // Older lakes lack it.
-    let columns = if reader.has(WEAKLY) { &["distance", WEAKLY][..] } else { &["distance"] };
-    let mut batches = reader.columns(columns)?;
-    while let Some(batch) = batches.batch()? {
-        distances.extend(batch.i32s("distance")?.iter().map(|distance| distance.unwrap_or(i32::MIN)));
-        if columns.contains(&WEAKLY) {
-            weakly.extend(batch.flags(WEAKLY)?.iter().map(Option::unwrap_or_default));
-        }
-    }
-    let weakly = |node: usize| weakly.get(node).copied().unwrap_or(false);
-    // Best rank of an edge to each node, and its source.
-    let mut best = vec![u8::MAX; distances.len()];
-    let mut before = vec![u32::MAX; distances.len()];
-    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "essential"])?;
-    while let Some(batch) = batches.batch()? {
-        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
-        let (kinds, essential) = (batch.texts("kind")?, batch.flags("essential")?);
-        for row in 0..batch.len() {
-            let (source, target) = (from.value(row) as usize, to.value(row) as usize);
-            let far = distances.get(source).copied().unwrap_or(i32::MIN);
-            if far == i32::MIN || distances.get(target).is_none_or(|&other| Some(other) != far.checked_add(1)) {
-                continue;
-            }
-            if weakly(source) && !weakly(target) {
-                continue;
-            }
-            let rank = rank(kinds.value(row), essential.value(row));
-            if let Some(rank) = rank.filter(|&rank| rank < best[target]) {
-                (best[target], before[target]) = (rank, source as u32);
-            }
-        }
-    }
-    Ok(before)
 }
 
 /// Shortest paths to nodes as texts, `Class.label → Class[index] → Class`; `None` without a path. `before` is that of
@@ -254,7 +172,7 @@ pub(crate) fn path_texts(
     nodes: &[u32],
 ) -> Result<Vec<Option<String>>, StageError> {
     let table = asked.nodes();
-    let paths: Vec<Steps> = nodes.iter().map(|&node| Steps::of(up(node, before))).collect();
+    let paths: Vec<Steps> = nodes.iter().map(|&node| Steps::of(up(before, node))).collect();
     let paths = shown(&paths, &table, &names(&paths, edges)?)?;
     let text = |path: Shown| {
         let is_without = path.steps.len() == 1 && path.steps[0].node.distance.is_none();
@@ -279,62 +197,8 @@ fn text_of(path: &Shown) -> String {
     text
 }
 
-/// Text of an edge: its name, or its index in brackets.
-pub(crate) fn label_text<'a>(name: Option<&'a str>, index: u32, buffer: &'a mut String) -> &'a str {
-    name.unwrap_or_else(|| {
-        *buffer = format!("[{index}]");
-        buffer
-    })
-}
-
-/// Rows of the edges between such ends: one pass over two columns.
-fn between(edges: &Path, is_step: impl Fn(u32, u32) -> bool) -> Result<Vec<u32>, StageError> {
-    let mut rows = Vec::new();
-    let mut batches = Reader::open(edges)?.columns(&["from", "to"])?;
-    while let Some(batch) = batches.batch()? {
-        let ends = batch.u32s("from")?.values().iter().zip(batch.u32s("to")?.values());
-        let found = (batch.first_row()..).zip(ends).filter(|(_, (from, to))| is_step(**from, **to));
-        rows.extend(found.filter_map(|(row, _)| u32::try_from(row).ok()));
-    }
-    Ok(rows)
-}
-
-/// Reads the labels of edges along all paths. Texts are read of the edges between two steps only.
-fn names(paths: &[Steps], edges: &Path) -> Result<Names, StageError> {
+/// Reads the labels of edges along all paths in one pass.
+fn names(paths: &[Steps], edges: &Path) -> Result<Labels, StageError> {
     let steps = paths.iter().flat_map(|path| &path.steps);
-    let mut names: FxHashMap<(u32, u32), (u8, String)> =
-        steps.filter_map(|&(before, node)| Some(((before?, node), (u8::MAX, String::new())))).collect();
-    let rows = between(edges, |from, to| names.contains_key(&(from, to)))?;
-    let columns = ["from", "to", "kind", "name", "index", "essential"];
-    let mut batches = Reader::open(edges)?.only(&rows)?.columns(&columns)?;
-    while let Some(batch) = batches.batch()? {
-        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
-        let (kinds, labels, indices) = (batch.texts("kind")?, batch.texts("name")?, batch.u32s("index")?);
-        let essential = batch.flags("essential")?;
-        for row in 0..batch.len() {
-            let Some((best, name)) = names.get_mut(&(from.value(row), to.value(row))) else { continue };
-            let rank = rank(kinds.value(row), essential.value(row));
-            let Some(rank) = rank.filter(|rank| rank < best) else { continue };
-            *best = rank;
-            *name = match value(labels, row) {
-                Some(label) => format!(".{label}"),
-                None => format!("[{}]", indices.value(row)),
-            };
-        }
-    }
-    let named = names.into_iter().filter(|(_, (rank, _))| *rank != u8::MAX);
-    Ok(named.map(|(step, (_, name))| (step, name)).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn essential_edges_go_before_others_of_any_kind() {
-        assert!(rank("context", true) < rank("property", true));
-        assert!(rank("property", true) < rank("context", false));
-        assert!(rank("of another format", true) < rank("context", false));
-        assert_eq!(rank("weak", true), None);
-    }
+    labels(steps.filter_map(|&(before, node)| Some((before?, node))), edges)
 }

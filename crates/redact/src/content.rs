@@ -177,7 +177,7 @@ impl Content {
     ///
     /// # Errors
     /// [`StageError::Refused`] for such a file.
-    pub(crate) fn same(&mut self, identity: Option<&Identity>) -> Result<(), StageError> {
+    pub fn same(&mut self, identity: Option<&Identity>) -> Result<(), StageError> {
         match (&self.identity, identity) {
             // Nobody else has the copy.
             _ if self.copy.is_some() => Ok(()),

@@ -9,14 +9,14 @@
 //! | [`sink`], [`encoder`] | the output, buffered and compressed |
 //! | [`key`], `mask` | keyed digests, and the masks that they make |
 //! | `shapes` | names that look like data |
-//! | [`v8`], `hprof` | the formats |
+//! | [`v8`], [`hprof`] | the formats |
 //! | [`secrets`] | secrets by their patterns |
 //!
 //! Memory does not grow with the texts or the objects of the input. Each format's module states its bound.
 
 pub mod content;
 pub mod encoder;
-mod hprof;
+pub mod hprof;
 pub mod key;
 mod mask;
 pub mod options;
@@ -30,6 +30,7 @@ pub use content::Content;
 pub use encoder::Encoder;
 pub use key::Key;
 pub use options::{Choice, Options, Texts};
+pub use shapes::looks_like_data;
 pub use sink::Sink;
 pub use summary::{Masked, Summary};
 
@@ -52,19 +53,39 @@ pub fn redact(
     sink: &mut Sink<'_>,
     context: &Context<'_>,
 ) -> Result<Summary, StageError> {
+    match format(content, FORMATS, context)? {
+        Format::Java => hprof::redact(content, options, sink, context),
+        Format::V8 => v8::redact(content, options, sink, context),
+    }
+}
+
+/// A format of heap snapshots whose texts are read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `.heapsnapshot` of V8.
+    V8,
+    /// `.hprof` of Java.
+    Java,
+}
+
+/// Recognises the format of an input by its first bytes.
+///
+/// # Errors
+/// [`StageError::Input`] with this advice if it is none of them.
+pub fn format(content: &Content, advice: &'static str, context: &Context<'_>) -> Result<Format, StageError> {
     let mut source = content.source(context)?;
     let beginning = source.peek(context)?;
     let kind = kind::of(beginning);
     if beginning.starts_with(HPROF) {
-        return hprof::redact(content, options, sink, context);
+        return Ok(Format::Java);
     }
     if kind::text(beginning).starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8) {
-        return v8::redact(content, options, sink, context);
+        return Ok(Format::V8);
     }
     let found = match kind {
         Some(kind) => kind.is.to_owned(),
         None if beginning.is_empty() => "an empty file".to_owned(),
         None => "another kind of file".to_owned(),
     };
-    Err(StageError::input(content.name(), 0, "a heap snapshot of V8 or Java", found, FORMATS))
+    Err(StageError::input(content.name(), 0, "a heap snapshot of V8 or Java", found, advice))
 }

@@ -43,6 +43,12 @@ const PREFIXES: [&[u8]; 16] = [
 /// Endings of files of code, whose names often have a hash of their content.
 const CODE: [&[u8]; 7] = [b".js", b".mjs", b".cjs", b".ts", b".jsx", b".tsx", b".wasm"];
 
+/// Whether a name, or a part of it, looks like data.
+#[must_use]
+pub fn looks_like_data(name: &str) -> bool {
+    judge(name.as_bytes()) != Verdict::Keep
+}
+
 /// The parts of a name that are data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {

@@ -26,6 +26,7 @@ mod redact;
 mod replay;
 mod report;
 mod schema;
+mod secrets;
 mod show;
 mod sql;
 pub(crate) mod tables;
@@ -100,6 +101,8 @@ enum Command {
     Plan(plan::Arguments),
     /// Mask the texts and numbers of a heap snapshot, or check one for secrets
     Redact(Box<redact::Arguments>),
+    /// Find tokens, keys and passwords in the strings of a heap, and who holds them
+    Secrets(Box<secrets::Arguments>),
     /// List the runs of a lake
     Ls(lake::ls::Arguments),
     /// Work on a lake as a whole: list, verify, drop, label and merge its runs
@@ -198,6 +201,7 @@ fn carry_out(command: Command) -> Done {
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Redact(arguments) => redact::run(&arguments),
+        Command::Secrets(arguments) => secrets::run(&arguments),
         Command::Ls(arguments) => lake::ls::run(&arguments),
         Command::Lake(arguments) => lake::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

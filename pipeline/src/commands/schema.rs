@@ -10,9 +10,10 @@ use heaplake_compare::{rollup, trend};
 use heaplake_lake::catalogue::Indexed;
 use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::upkeep::{compact, list, verify};
-use heaplake_query::{object, top, track, tree, what_if, why};
+use heaplake_query::{filter, object, top, track, tree, what_if, why};
 use heaplake_redact::{Summary, secrets};
 use heaplake_schemas::run::Run;
+use heaplake_secrets::report::Report;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -57,6 +58,7 @@ const ANSWERS: &[Answer] = &[
     Answer { name: "plan --each", schema: of::<plan::Line> },
     Answer { name: "redact", schema: of::<Summary> },
     Answer { name: "redact --check", schema: of::<secrets::Secrets> },
+    Answer { name: "secrets", schema: of::<Report> },
     Answer { name: "ls", schema: of::<list::Listing> },
     Answer { name: "lake verify", schema: of::<verify::Verified> },
     Answer { name: "lake drop", schema: of::<lake::drop::Report> },
@@ -72,6 +74,7 @@ const ANSWERS: &[Answer] = &[
     Answer { name: "what-if", schema: of::<what_if::WhatIf> },
     Answer { name: "top", schema: of::<top::Top> },
     Answer { name: "object", schema: of::<object::Objects> },
+    Answer { name: "query", schema: of::<filter::Answer> },
     Answer { name: "dominators", schema: of::<tree::Branch> },
     Answer { name: "tables", schema: of::<tables::Tables> },
     Answer { name: "events", schema: of::<Line> },

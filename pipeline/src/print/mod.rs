@@ -11,6 +11,7 @@ pub mod plan;
 pub mod query;
 pub mod replay_summary;
 pub mod rollup;
+pub mod secrets;
 pub mod stdout;
 mod subjects;
 pub mod summary;

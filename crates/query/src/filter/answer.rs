@@ -14,13 +14,15 @@ use crate::asked::Asked;
 use crate::error::QueryError;
 use heaplake_kit::threads::{self, locked};
 use heaplake_kit::{StageError, text};
+use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// Answer to a query.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "QueryAnswer")]
 pub struct Answer {
     /// The query, as it was understood.
     pub query: String,
@@ -35,8 +37,10 @@ pub struct Answer {
     pub groups: Option<u64>,
     /// The columns of the rows.
     #[serde(serialize_with = "heads")]
+    #[schemars(with = "Vec<Head>")]
     pub columns: Arc<[Head]>,
-    /// The first of them.
+    /// The first of them: a member per column.
+    #[schemars(with = "Vec<BTreeMap<String, serde_json::Value>>")]
     pub rows: Vec<Row>,
     /// Remarks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +48,7 @@ pub struct Answer {
 }
 
 /// A column of the answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Head {
     /// Name.
     pub name: String,

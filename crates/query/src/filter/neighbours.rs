@@ -12,7 +12,7 @@ use crate::edges;
 use crate::error::QueryError;
 use crate::object::no_values;
 use crate::rows::dominators;
-use crate::why::{before, label_text, rank};
+use crate::shortest::{label_text, predecessors, rank};
 use heaplake_kit::{StageError, threads};
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::values;
@@ -143,7 +143,7 @@ impl<'a> Neighbours<'a> {
         if let Some(before) = self.before.get() {
             return Ok(before);
         }
-        let read = before(&self.asked.nodes(), &self.edges(test)?)?;
+        let read = predecessors(&self.asked.nodes(), &self.edges(test)?)?;
         Ok(self.before.get_or_init(|| read))
     }
 

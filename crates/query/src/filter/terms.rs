@@ -2,12 +2,14 @@
 
 use super::error::Wrong;
 use crate::names::nearest;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// Type of a term's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TermKind")]
 pub enum Kind {
     /// A count, an id or a position.
     Number,

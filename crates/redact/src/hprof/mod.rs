@@ -23,8 +23,9 @@ use crate::sink::Sink;
 use crate::summary::Summary;
 use gather::Gather;
 use heaplake_kit::{Context, StageError};
-use pass::pass;
+pub use pass::pass;
 use rustc_hash::FxHashSet;
+pub use walk::{BYTE, CHAR, Visitor};
 use write::Write;
 
 /// Redacts a dump.

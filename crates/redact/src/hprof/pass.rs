@@ -9,7 +9,7 @@ use heaplake_kit::{Context, StageError};
 ///
 /// # Errors
 /// [`StageError::Input`] if it is damaged.
-pub(super) fn pass(
+pub fn pass(
     name: &'static str,
     content: &mut Content,
     bytes: u64,

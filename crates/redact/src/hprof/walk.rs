@@ -11,9 +11,9 @@ pub(super) const OBJECT: u8 = 2;
 /// Type code of `boolean`.
 pub(super) const BOOLEAN: u8 = 4;
 /// Type code of `char`.
-pub(super) const CHAR: u8 = 5;
+pub const CHAR: u8 = 5;
 /// Type code of `byte`.
-pub(super) const BYTE: u8 = 8;
+pub const BYTE: u8 = 8;
 
 /// First bytes of a dump.
 const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
@@ -23,7 +23,7 @@ const MOST_MAGIC: usize = 32;
 
 /// Receives the records of a dump. Each method that gets a length must consume the body from the cursor; by default it
 /// skips it.
-pub(super) trait Visitor {
+pub trait Visitor {
     /// Bytes that stay as they are: heads of records, ids, types.
     fn keep(&mut self, _bytes: &[u8]) -> Result<(), StageError> {
         Ok(())

@@ -11,7 +11,10 @@ use heaplake_input::numbers::Sign;
 use heaplake_kit::StageError;
 
 /// Reads the header, wherever it is in the file.
-pub(super) fn header(scanner: &mut Bytes<'_>) -> Result<Header, StageError> {
+///
+/// # Errors
+/// [`StageError::Input`] if there is none, or it is not V8's.
+pub fn header(scanner: &mut Bytes<'_>) -> Result<Header, StageError> {
     let mut header = None;
     let found = sections::each(scanner, |key, scanner| {
         if key == b"snapshot" {

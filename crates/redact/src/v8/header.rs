@@ -6,14 +6,14 @@ use heaplake_kit::StageError;
 use serde_json::Value;
 
 /// Advice of errors.
-pub(super) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again";
+pub const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again";
 
 /// Length limit of the header, bytes.
 const MOST: usize = 4 << 20;
 
 /// Positions of the names in rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub struct Header {
     /// Text of the object, redacted.
     pub text: Vec<u8>,
     /// Numbers of a node row, and the positions of type and name.

@@ -17,7 +17,10 @@ mod sections;
 mod strings;
 mod uses;
 
+pub use gather::header as read_header;
+pub use header::{HINT, Header};
 pub use roles::{Role, Roles};
+pub use sections::each as sections;
 pub use strings::{Keep, Strings};
 pub use uses::{Use, Uses};
 

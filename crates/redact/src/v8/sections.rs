@@ -11,7 +11,7 @@ const MOST_KEY: usize = 1 << 10;
 ///
 /// # Errors
 /// [`StageError::Input`] if this is no JSON object, or if a key comes twice.
-pub(super) fn each(
+pub fn each(
     scanner: &mut Bytes<'_>,
     mut visit: impl FnMut(&[u8], &mut Bytes<'_>) -> Result<(), StageError>,
 ) -> Result<Option<String>, StageError> {
