@@ -33,6 +33,7 @@ pub mod kinds;
 pub mod lifetime_paths;
 pub mod lifetime_sites;
 pub mod limits;
+pub mod listing;
 pub mod live_allocations;
 pub mod moved_ranges;
 pub mod names;

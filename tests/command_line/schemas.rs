@@ -4,10 +4,13 @@ use super::common::{analyze, small, stdout};
 use heaplake_support::fixtures;
 use heaplake_support::json_schema::assert_fits;
 use heaplake_support::lake::{Lake, diagnostic, heaplake};
+use heaplake_support::table::Table;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+const SHOP: &str = "v8/alloc20.heapsnapshot.zst";
 
 fn all() -> Value {
     serde_json::from_str(&stdout(heaplake().args(["schema", "--all"]))).unwrap()
@@ -41,97 +44,117 @@ fn schemas_are_listed_and_printed_by_name() {
     assert!(cause.contains("the nearest: why"), "{cause}");
 }
 
-/// A lake with runs of two releases, a replayed trace, and the outputs of every command with `--json` in it.
+/// All schemas, and the answers that were checked.
+struct Schemas {
+    all: Value,
+    seen: BTreeSet<String>,
+}
+
+impl Schemas {
+    /// Fails unless an answer fits its schema.
+    fn check(&mut self, name: &str, value: &Value) {
+        assert_fits(value, name, &self.all);
+        self.seen.insert(name.to_owned());
+    }
+
+    /// Fails unless what a command prints fits its schema. The command is the words of `name`, and `arguments`.
+    fn ask(&mut self, name: &str, arguments: &[&str], codes: &[i32]) -> Value {
+        let output = heaplake().args(name.split(' ')).args(arguments).arg("--json").output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(codes.contains(&output.status.code().unwrap()), "{name} {arguments:?}: {stderr}");
+        let value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{name}: {error}"));
+        self.check(name, &value);
+        value
+    }
+}
+
 #[test]
 fn every_answer_fits_its_schema() {
-    let all = all();
-    let mut seen = BTreeSet::new();
-    let mut fits = |name: &str, value: &Value| {
-        assert_fits(value, name, &all);
-        seen.insert(name.to_owned());
-    };
+    let mut schemas = Schemas { all: all(), seen: BTreeSet::new() };
     let lake = Lake::new();
-    let path = lake.path().display().to_string();
-    let ask = |words: &[&str], codes: &[i32]| -> Value {
-        let words: Vec<String> = words.iter().map(|word| word.replace("LAKE", &path)).collect();
-        let output = heaplake().args(&words).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(codes.contains(&output.status.code().unwrap()), "{words:?}: {stderr}");
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
-    };
+    make_runs(&lake, &mut schemas);
+    let runs = lake.runs();
+    for run in &runs {
+        let path = run.to_str().unwrap();
+        schemas.ask("show", &[path], &[0]);
+        schemas.check("run.json", &serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap());
+        match path.contains("release=log") {
+            true => ask_trace(run, &mut schemas),
+            false => ask_heap(path, &mut schemas),
+        }
+    }
+    ask_files(&lake, &mut schemas);
+    ask_lake(&lake, &mut schemas);
+    let names = schemas.all["properties"].as_object().unwrap().keys();
+    let unseen: Vec<&String> = names.filter(|name| !schemas.seen.contains(*name)).collect();
+    assert_eq!(unseen, ["events"], "answers that were not checked");
+}
 
+/// Two releases of heaps, of which one input is damaged, and a trace.
+fn make_runs(lake: &Lake, schemas: &mut Schemas) {
     let small = lake.input("small.heapsnapshot", &small());
     let bad = lake.input("bad.heapsnapshot", b"{");
     let found = lake.folder().join("findings.json");
-    let shop = fixtures::path("v8/alloc20.heapsnapshot.zst");
+    let shop = fixtures::path(SHOP);
     for (release, inputs) in [("1", vec![&small, &bad]), ("2", vec![&small, &shop])] {
-        let mut command = analyze(&lake);
-        command.args([
-            "--release",
-            release,
-            "--json",
-            "--edges",
-            "--values",
-            "--duplicates",
-            "all",
-            "--label",
-            "host=a",
-        ]);
-        let output = command.arg("--findings-json").arg(&found).args(inputs).output().unwrap();
-        fits("analyze", &serde_json::from_slice(&output.stdout).unwrap());
-        fits("analyze --findings-json", &serde_json::from_slice(&fs::read(&found).unwrap()).unwrap());
+        let mut command = analyze(lake);
+        command.args(["--release", release, "--json", "--edges", "--values", "--duplicates", "all"]);
+        command.args(["--label", "host=a", "--findings-json"]).arg(&found).args(inputs);
+        schemas.check("analyze", &serde_json::from_slice(&command.output().unwrap().stdout).unwrap());
+        schemas.check("analyze --findings-json", &serde_json::from_slice(&fs::read(&found).unwrap()).unwrap());
     }
-    let log = fixtures::path("dotnet/net8_exact.log.zst").display().to_string();
-    fits("replay", &ask(&["replay", &log, "--out", "LAKE", "--release", "log", "--tracks", "--json"], &[0]));
-    let trace = lake.runs().into_iter().find(|run| run.to_string_lossy().contains("release=log")).unwrap();
-    let tracks = heaplake_support::table::Table::read(&trace, "object_tracks.parquet");
-    let at = format!("{:x}@{}", tracks.u64s("first_address")[0].unwrap(), tracks.u32s("allocated_at_gc")[0].unwrap());
-    fits("track", &ask(&["track", trace.to_str().unwrap(), &at, "--json"], &[0]));
+    let (log, out) = (fixtures::path("dotnet/net8_exact.log.zst"), lake.path());
+    let (log, out) = (log.to_str().unwrap(), out.to_str().unwrap());
+    schemas.ask("replay", &[log, "--out", out, "--release", "log", "--tracks"], &[0]);
+}
 
-    for run in lake.runs() {
-        let run = run.to_str().unwrap();
-        fits("show", &ask(&["show", run, "--json"], &[0]));
-        fits("run.json", &serde_json::from_slice(&fs::read(Path::new(run).join("run.json")).unwrap()).unwrap());
-        if run.contains("release=log") {
-            continue;
-        }
-        fits("top", &ask(&["top", run, "--json"], &[0]));
-        fits("dominators", &ask(&["dominators", run, "--json"], &[0]));
-        let top = ask(&["top", run, "--json", "-n", "3"], &[0]);
-        let node = top["objects"][2]["node"].to_string();
-        fits("why", &ask(&["why", run, &node, "--json"], &[0]));
-        fits("object", &ask(&["object", run, &node, "--json"], &[0]));
-        fits("what-if", &ask(&["what-if", run, "--cut", &node, "--json"], &[0, 1, 2]));
-        let filter = "retained > 1kB group by class order by sum(retained) desc";
-        fits("query", &ask(&["query", run, filter, "--json"], &[0]));
-        fits("query", &ask(&["query", run, "class ~ \"S\"", "--columns", "node,class,path,retained", "--json"], &[0]));
-        fits("duplicates", &ask(&["duplicates", run, "--json"], &[0]));
-    }
-    let input = shop.display().to_string();
-    fits("plan", &ask(&["plan", &input, "--json"], &[0]));
-    for line in stdout(heaplake().args(["plan", "--each"]).arg(&small).arg(&bad)).lines() {
-        fits("plan --each", &serde_json::from_str(line).unwrap());
-    }
-    let masked = lake.folder().join("masked.heapsnapshot").display().to_string();
-    fits("redact", &ask(&["redact", &input, "-o", &masked, "--json"], &[0]));
-    fits("redact --check", &ask(&["redact", "--check", &input, "--json"], &[0, 1]));
-    fits("secrets", &ask(&["secrets", &input, "--json"], &[0, 4]));
-    fits("tables", &ask(&["tables", "--json"], &[0]));
+fn ask_trace(run: &Path, schemas: &mut Schemas) {
+    let tracks = Table::read(run, "object_tracks.parquet");
+    let (address, gc) = (tracks.u64s("first_address")[0].unwrap(), tracks.u32s("allocated_at_gc")[0].unwrap());
+    schemas.ask("track", &[run.to_str().unwrap(), &format!("{address:x}@{gc}")], &[0]);
+}
 
-    fits("ls", &ask(&["ls", "LAKE", "--json", "--details", "--descriptions"], &[0]));
-    fits("diff", &ask(&["diff", "LAKE/release=1", "LAKE/release=2", "--json"], &[0, 1]));
-    fits("trend", &ask(&["trend", "LAKE/release=1", "LAKE/release=2", "LAKE/release=2", "--json"], &[0, 1, 2]));
-    fits("fleet rollup", &ask(&["fleet", "rollup", "LAKE", "--json"], &[0]));
-    fits("lake verify", &ask(&["lake", "verify", "LAKE", "--json"], &[0]));
-    fits("lake index", &ask(&["lake", "index", "LAKE", "--json"], &[0]));
-    fits("lake label", &ask(&["lake", "label", "LAKE", "--release", "1", "--set", "a=b", "--yes", "--json"], &[0]));
-    fits("lake compact", &ask(&["lake", "compact", "LAKE", "--json"], &[0]));
-    let other = lake.folder().join("other").display().to_string();
-    fits("lake merge", &ask(&["lake", "merge", "LAKE", "--out", &other, "--json"], &[0]));
-    fits("lake drop", &ask(&["lake", "drop", "LAKE", "--release", "1", "--yes", "--json"], &[0]));
-    let names: BTreeSet<String> = all["properties"].as_object().unwrap().keys().cloned().collect();
-    let unseen: Vec<&String> = names.iter().filter(|name| !seen.contains(*name)).collect();
-    assert!(unseen.iter().all(|name| *name == "events"), "no answer was checked of {unseen:?}");
+fn ask_heap(run: &str, schemas: &mut Schemas) {
+    schemas.ask("dominators", &[run], &[0]);
+    let node = schemas.ask("top", &[run], &[0])["objects"][2]["node"].to_string();
+    schemas.ask("why", &[run, &node], &[0]);
+    schemas.ask("object", &[run, &node], &[0]);
+    schemas.ask("what-if", &[run, "--cut", &node], &[0]);
+    schemas.ask("query", &[run, "retained > 1kB group by class order by sum(retained) desc"], &[0]);
+    schemas.ask("query", &[run, "class ~ \"S\"", "--columns", "node,class,path,retained"], &[0]);
+    schemas.ask("duplicates", &[run], &[0]);
+}
+
+fn ask_files(lake: &Lake, schemas: &mut Schemas) {
+    let input = fixtures::path(SHOP);
+    let input = input.to_str().unwrap();
+    schemas.ask("plan", &[input], &[0]);
+    let files = ["small.heapsnapshot", "bad.heapsnapshot"].map(|name| lake.folder().join(name));
+    for line in stdout(heaplake().args(["plan", "--each"]).args(files)).lines() {
+        schemas.check("plan --each", &serde_json::from_str(line).unwrap());
+    }
+    let masked = lake.folder().join("masked.heapsnapshot");
+    schemas.ask("redact", &[input, "-o", masked.to_str().unwrap()], &[0]);
+    schemas.ask("redact --check", &[input], &[0, 1]);
+    schemas.ask("secrets", &[input], &[0]);
+    schemas.ask("tables", &[], &[0]);
+}
+
+fn ask_lake(lake: &Lake, schemas: &mut Schemas) {
+    let path = lake.path();
+    let path = path.to_str().unwrap();
+    let [first, second] = ["1", "2"].map(|release| format!("{path}/release={release}"));
+    schemas.ask("ls", &[path, "--details", "--descriptions"], &[0]);
+    schemas.ask("diff", &[&first, &second], &[0]);
+    schemas.ask("trend", &[&first, &second, &second], &[0]);
+    schemas.ask("fleet rollup", &[path], &[0]);
+    schemas.ask("lake verify", &[path], &[0]);
+    schemas.ask("lake index", &[path], &[0]);
+    schemas.ask("lake label", &[path, "--release", "1", "--set", "a=b", "--yes"], &[0]);
+    schemas.ask("lake compact", &[path], &[0]);
+    let other = lake.folder().join("other");
+    schemas.ask("lake merge", &[path, "--out", other.to_str().unwrap()], &[0]);
+    schemas.ask("lake drop", &[path, "--release", "1", "--yes"], &[0]);
 }
 
 /// Lines of standard error with `--log-format json`.

@@ -61,65 +61,20 @@ impl<'a> Document<'a> {
         for (word, given) in keywords {
             match word.as_str() {
                 "$ref" => self.check(value, self.target(schema).ok_or_else(|| format!("{given}?"))?, at)?,
-                "type" => {
-                    let kinds = given.as_array().cloned().unwrap_or_else(|| vec![given.clone()]);
-                    if !kinds.iter().any(|kind| is(value, kind)) {
-                        return Err(format!("{at}: {} is no {given}", brief(value)));
-                    }
+                "type" | "const" | "enum" if !is_one(value, word, given) => {
+                    return Err(format!("{at}: {} does not fit {word} {given}", brief(value)));
                 }
-                "const" if value != given => return Err(format!("{at}: {} is not {given}", brief(value))),
-                "enum" if !given.as_array().is_some_and(|words| words.contains(value)) => {
-                    return Err(format!("{at}: {} is none of {given}", brief(value)));
-                }
-                "const" | "enum" => {}
+                "type" | "const" | "enum" => {}
                 "required" => {
-                    let names = given.as_array().into_iter().flatten().filter_map(Value::as_str);
-                    let mut missing = names.filter(|name| value.is_object() && value.get(name).is_none());
-                    if let Some(name) = missing.next() {
+                    let mut names = given.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    if let Some(name) = names.find(|name| value.is_object() && value.get(name).is_none()) {
                         return Err(format!("{at}.{name} is missing"));
                     }
                 }
-                "properties" => {
-                    for (name, schema) in given.as_object().into_iter().flatten() {
-                        if let Some(member) = value.get(name) {
-                            self.check(member, schema, &format!("{at}.{name}"))?;
-                        }
-                    }
-                }
-                "additionalProperties" => self.check_others(value, schema, at)?,
-                "items" => {
-                    let first = schema["prefixItems"].as_array().map_or(0, Vec::len);
-                    for (index, item) in value.as_array().into_iter().flatten().enumerate().skip(first) {
-                        self.check(item, given, &format!("{at}[{index}]"))?;
-                    }
-                }
-                "prefixItems" => {
-                    for (item, schema) in
-                        value.as_array().into_iter().flatten().zip(given.as_array().into_iter().flatten())
-                    {
-                        self.check(item, schema, at)?;
-                    }
-                }
-                "minItems" | "maxItems" => {
-                    let length = value.as_array().map_or(0, Vec::len) as u64;
-                    let bound = given.as_u64().unwrap_or_default();
-                    if value.is_array() && if word == "minItems" { length < bound } else { length > bound } {
-                        return Err(format!("{at}: {length} items, {word} {bound}"));
-                    }
-                }
-                "allOf" => {
-                    given.as_array().into_iter().flatten().try_for_each(|part| self.check_part(value, part, at))?
-                }
-                "anyOf" | "oneOf" => {
-                    let parts = given.as_array().into_iter().flatten();
-                    let problems: Vec<String> =
-                        parts.clone().filter_map(|part| self.check_part(value, part, at).err()).collect();
-                    let fitting = parts.count() - problems.len();
-                    if fitting == 0 || (word == "oneOf" && fitting > 1) {
-                        let problems = problems.join("; ");
-                        return Err(format!("{at}: {fitting} of {word} fit {}: {problems}", brief(value)));
-                    }
-                }
+                "properties" | "additionalProperties" => self.check_members(value, schema, at)?,
+                "items" | "prefixItems" => self.check_items(value, schema, at)?,
+                "minItems" | "maxItems" => check_length(value, word, given, at)?,
+                "allOf" | "anyOf" | "oneOf" => self.check_parts(value, word, given, at)?,
                 remark if REMARKS.contains(&remark) => {}
                 other => return Err(format!("{at}: this check does not know the keyword {other}")),
             }
@@ -127,19 +82,61 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Members beside the named ones.
-    fn check_others(&self, value: &Value, schema: &'a Value, at: &str) -> Result<(), String> {
+    /// Members of an object, the named ones and those beside them.
+    fn check_members(&self, value: &Value, schema: &'a Value, at: &str) -> Result<(), String> {
         for (name, member) in value.as_object().into_iter().flatten() {
-            if schema["properties"].get(name).is_none() {
-                self.check(member, &schema["additionalProperties"], &format!("{at}.{name}"))?;
+            let of_name = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+            if let Some(schema) = of_name {
+                self.check(member, schema, &format!("{at}.{name}"))?;
             }
         }
         Ok(())
     }
 
+    /// Items of a list: the first ones have schemas of their own.
+    fn check_items(&self, value: &Value, schema: &'a Value, at: &str) -> Result<(), String> {
+        let first = schema["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
+        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+            if let Some(schema) = first.get(index).or_else(|| schema.get("items")) {
+                self.check(item, schema, &format!("{at}[{index}]"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Schemas that all, some or exactly one of must fit.
+    fn check_parts(&self, value: &Value, word: &str, parts: &'a Value, at: &str) -> Result<(), String> {
+        let parts = parts.as_array().map_or(&[][..], Vec::as_slice);
+        let problems: Vec<String> = parts.iter().filter_map(|part| self.check_part(value, part, at).err()).collect();
+        let fitting = parts.len() - problems.len();
+        let is_right = match word {
+            "allOf" => problems.is_empty(),
+            "oneOf" => fitting == 1,
+            _ => fitting > 0,
+        };
+        if is_right { Ok(()) } else { Err(format!("{at}: {fitting} of {word} fit {}: {problems:?}", brief(value))) }
+    }
+
     fn target(&self, schema: &Value) -> Option<&'a Value> {
         self.root.pointer(schema["$ref"].as_str()?.strip_prefix('#')?)
     }
+}
+
+/// Whether a value is of a type, a constant or one of some.
+fn is_one(value: &Value, word: &str, given: &Value) -> bool {
+    match (word, given.as_array()) {
+        ("const", _) => value == given,
+        ("type", Some(kinds)) => kinds.iter().any(|kind| is(value, kind)),
+        ("type", None) => is(value, given),
+        (_, words) => words.is_some_and(|words| words.contains(value)),
+    }
+}
+
+fn check_length(value: &Value, word: &str, bound: &Value, at: &str) -> Result<(), String> {
+    let (Some(items), Some(bound)) = (value.as_array(), bound.as_u64()) else { return Ok(()) };
+    let length = items.len() as u64;
+    let fits = if word == "minItems" { length >= bound } else { length <= bound };
+    if fits { Ok(()) } else { Err(format!("{at}: {length} items, {word} {bound}")) }
 }
 
 /// The beginning of a value.

@@ -29,7 +29,7 @@ mod schema;
 mod secrets;
 mod show;
 mod sql;
-pub(crate) mod tables;
+mod tables;
 mod templates;
 mod texts;
 mod top;

@@ -1,6 +1,6 @@
 //! `heaplake schema`: JSON Schemas of the JSON that heaplake prints and writes.
 
-use super::{batch, diff, lake, plan, tables};
+use super::{batch, diff, lake, plan};
 use crate::diagnostic::{Diagnostic, Done};
 use crate::engine::forecast::Forecast;
 use crate::log::Line;
@@ -12,6 +12,7 @@ use heaplake_lake::nearest::{clause, nearest};
 use heaplake_lake::upkeep::{compact, list, verify};
 use heaplake_query::{filter, object, top, track, tree, what_if, why};
 use heaplake_redact::{Summary, secrets};
+use heaplake_schemas::listing::Tables;
 use heaplake_schemas::run::Run;
 use heaplake_secrets::report::Report;
 use schemars::generate::SchemaSettings;
@@ -76,7 +77,7 @@ const ANSWERS: &[Answer] = &[
     Answer { name: "object", schema: of::<object::Objects> },
     Answer { name: "query", schema: of::<filter::Answer> },
     Answer { name: "dominators", schema: of::<tree::Branch> },
-    Answer { name: "tables", schema: of::<tables::Tables> },
+    Answer { name: "tables", schema: of::<Tables> },
     Answer { name: "events", schema: of::<Line> },
 ];
 

@@ -1,7 +1,7 @@
 //! `heaplake tables` as text.
 
 use super::terminal::Look;
-use crate::commands::tables::{Column, Table, Tables};
+use heaplake_schemas::listing::{Column, Table, Tables};
 
 /// A line per table: its name, who writes it, and the meaning of a row.
 pub(crate) fn list(answer: &Tables, look: &Look) -> String {

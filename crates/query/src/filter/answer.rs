@@ -40,7 +40,7 @@ pub struct Answer {
     #[schemars(with = "Vec<Head>")]
     pub columns: Arc<[Head]>,
     /// The first of them: a member per column.
-    #[schemars(with = "Vec<BTreeMap<String, serde_json::Value>>")]
+    #[schemars(with = "Vec<BTreeMap<String, Cell>>")]
     pub rows: Vec<Row>,
     /// Remarks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]

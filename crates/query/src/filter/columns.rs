@@ -3,11 +3,13 @@
 use super::terms::{Kind, Origin, Term};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Distinct, Flags, Numbers};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 
 /// A value of the answer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(untagged)]
 pub enum Cell {
     /// No value.
     Null,

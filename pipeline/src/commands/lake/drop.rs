@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 /// Dropped runs, or candidates.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DropReport")]
-pub(in crate::commands) struct Report {
+pub(crate) struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,

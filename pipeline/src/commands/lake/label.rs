@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 /// Changed runs, or candidates.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LabelReport")]
-pub(in crate::commands) struct Report {
+pub(crate) struct Report {
     dry_run: bool,
     #[serde(flatten)]
     plan: Plan,

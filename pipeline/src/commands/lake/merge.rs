@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Done {
 /// Merged runs.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MergeReport")]
-pub(in crate::commands) struct Report {
+pub(crate) struct Report {
     runs: Vec<Merged>,
 }
 

@@ -13,7 +13,7 @@ use std::fs;
 /// Forecast of one input, or its failure. Sizes are bytes.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(in crate::commands) enum Line {
+pub(crate) enum Line {
     Planned {
         input: String,
         /// Stored size, compressed or not; `None` for standard input.
