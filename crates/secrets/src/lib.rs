@@ -16,6 +16,7 @@ pub mod hits;
 pub mod java;
 pub mod matching;
 pub mod pieces;
+mod recent;
 pub mod report;
 pub mod rules;
 pub mod sarif;

@@ -24,6 +24,8 @@ pub struct Found {
     pub rule: u16,
     /// Its bytes.
     pub secret: Range<usize>,
+    /// All bytes that the expression matched.
+    pub whole: Range<usize>,
 }
 
 /// Rules, ready to match.
@@ -158,8 +160,8 @@ impl Matcher {
         let rule = self.rule(number);
         let Some(pattern) = &rule.pattern else { return };
         let mut add = |secret: Range<usize>, whole: Range<usize>| {
-            if self.accepts(rule, text, secret.clone(), whole) {
-                found.push(Found { rule: number, secret });
+            if self.accepts(rule, text, secret.clone(), whole.clone()) {
+                found.push(Found { rule: number, secret, whole });
             }
         };
         if pattern.captures_len() == 1 {

@@ -1,6 +1,6 @@
 //! Strings of several pieces: V8 keeps the result of a concatenation as a tree of its parts.
 //!
-//! A part with a secret is found by itself, so only secrets across the border of two parts are looked for here.
+//! A part with a secret is found by itself, so only matches across the border of two parts count here.
 //!
 //! * Resident memory: 8 bytes per reference to a piece; the texts of pieces, up to [`MOST_TEXTS`].
 
@@ -115,8 +115,8 @@ impl Pieces {
             }
             let (text, borders) = self.whole(string);
             for one in matcher.find(&text, &mut marks) {
-                let border = borders.partition_point(|&border| border <= one.secret.start);
-                if borders.get(border).is_some_and(|&border| border < one.secret.end) {
+                let border = borders.partition_point(|&border| border <= one.whole.start);
+                if borders.get(border).is_some_and(|&border| border < one.whole.end) {
                     hits.add(string.into(), one.rule, &text[one.secret.clone()]);
                 }
             }

@@ -1,7 +1,7 @@
 //! The texts of a run, and the fields, properties and keys whose names tell that their values are secrets.
 //!
 //! * Passes: one over the names of nodes, one over the edges, and reads of the rows that are candidates.
-//! * Resident memory: three bits per node; 16 bytes per candidate, 8 per piece of a string; the texts of candidates, up
+//! * Resident memory: four bits per node; 16 bytes per candidate, 8 per piece of a string; the texts of candidates, up
 //!   to [`MOST_TEXT`] bytes each.
 //! * Values are judged by the text that the run has: V8's is whole up to a megabyte, Java's 256 characters.
 
@@ -9,6 +9,8 @@ use crate::hits::{Hit, Hits, Tagger};
 use crate::java::Texts;
 use crate::matching::{Marks, Matcher};
 use crate::pieces::Pieces;
+use crate::recent::Recent;
+use crate::rules::Check;
 use heaplake_kit::{Bitset, Budget, BudgetVec, Context, StageError};
 use heaplake_lake::reader::{Batch, Reader, value};
 use rustc_hash::FxHashMap;
@@ -20,8 +22,8 @@ const MOST_TEXT: usize = 4 << 10;
 /// Longest name that may tell.
 const MOST_NAME: usize = 128;
 
-/// Entries of the cache of recent names.
-const RECENT: usize = 1 << 16;
+/// Entries of the table of known names of fields.
+const KNOWN: usize = 1 << 16;
 
 /// Kinds of nodes of V8 whose name is a text, and the kind of strings in pieces.
 const V8_TEXTS: [&str; 3] = ["string", "concatenated string", "sliced string"];
@@ -80,10 +82,11 @@ impl Row {
 
 /// The nodes of a run that have texts.
 pub struct Nodes {
-    /// Nodes with texts, arrays of bytes and characters, and strings in pieces.
+    /// Nodes with texts, arrays of bytes and characters, strings in pieces, and lists of the program.
     texts: Bitset,
     arrays: Bitset,
     pieces: Bitset,
+    lists: Bitset,
     /// Texts that tell, as keys of maps: rule and label.
     telling: FxHashMap<u32, (u16, u32)>,
     labels: Vec<String>,
@@ -106,22 +109,8 @@ struct Candidate {
     to: u32,
     label: u32,
     rule: u16,
-}
-
-/// Names that were looked at lately and matter to nobody.
-struct Recent(Vec<u64>, Tagger);
-
-impl Recent {
-    fn new() -> Self {
-        Self(vec![0; RECENT], Tagger::default())
-    }
-
-    /// The place of a text, and its mark; `None` if it is known not to matter.
-    fn place(&self, text: &str) -> Option<(usize, u64)> {
-        let mark = self.1.tag(text.as_bytes()) | 1;
-        let place = (mark >> 32) as usize % RECENT;
-        (self.0[place] != mark).then_some((place, mark))
-    }
+    /// Whether only its place behind a key tells, so that it must look like no word.
+    is_listed: bool,
 }
 
 /// Reads the names of all nodes, and searches them if there are hits to fill.
@@ -133,8 +122,8 @@ pub fn nodes(tables: &Tables<'_>, mut hits: Option<&mut Hits<'_>>, context: &Con
     let count = reader.rows() as usize;
     context.progress.begin("names", count as u64);
     let set = |who| Bitset::new(&context.budget, who, count);
-    let (texts, arrays, pieces) = (set("texts")?, set("arrays")?, set("strings in pieces")?);
-    let mut nodes = Nodes { texts, arrays, pieces, telling: FxHashMap::default(), labels: Vec::new(), count: 0 };
+    let (texts, arrays, pieces, lists) = (set("texts")?, set("arrays")?, set("strings in pieces")?, set("lists")?);
+    let mut nodes = Nodes { texts, arrays, pieces, lists, telling: FxHashMap::default(), labels: Vec::new(), count: 0 };
     let (mut recent, mut marks) = (Recent::new(), Marks::default());
     let mut batches = reader.columns(&["kind", "class", "name"])?;
     while let Some(batch) = batches.batch()? {
@@ -156,7 +145,7 @@ pub fn nodes(tables: &Tables<'_>, mut hits: Option<&mut Hits<'_>>, context: &Con
                 hits.check()?;
             }
             if !matters {
-                recent.0[place] = mark;
+                recent.set(place, mark);
             }
         }
         context.step(batch.len() as u64)?;
@@ -177,6 +166,10 @@ impl Nodes {
             self.texts.insert(node);
         } else if !tables.is_v8 && (class == "char[]" || class == "byte[]") {
             self.arrays.insert(node);
+        }
+        let is_list = if tables.is_v8 { ["object", "array"].contains(&kind) } else { class.ends_with("[]") };
+        if is_list {
+            self.lists.insert(node);
         }
         if tables.is_v8 && kind == V8_PIECES {
             self.pieces.insert(node);
@@ -232,7 +225,7 @@ pub fn edges(
                 let Some((place, mark)) = recent.place(name) else { continue };
                 let found = tables.matcher.find(name.as_bytes(), &mut marks);
                 if found.is_empty() {
-                    recent.0[place] = mark;
+                    recent.set(place, mark);
                 }
                 let from = u64::from(from.value(row));
                 found.iter().for_each(|one| keys.add(from, one.rule, &name.as_bytes()[one.secret.clone()]));
@@ -302,7 +295,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let Some((rule, label)) = self.rule(name, candidates) else { return Ok(()) };
-        candidates.rows.push(Candidate { from: self.object.node, to, label, rule })
+        candidates.rows.push(Candidate { from: self.object.node, to, label, rule, is_listed: false })
     }
 
     /// An entry of a map of Java: `key` and `value`, or `val`.
@@ -314,7 +307,9 @@ impl Walk<'_> {
             _ => return Ok(()),
         }
         match (object.key, object.value) {
-            (Some((rule, label)), Some(to)) => candidates.rows.push(Candidate { from: object.node, to, label, rule }),
+            (Some((rule, label)), Some(to)) => {
+                candidates.rows.push(Candidate { from: object.node, to, label, rule, is_listed: false })
+            }
             _ => Ok(()),
         }
     }
@@ -322,10 +317,13 @@ impl Walk<'_> {
     /// An element behind one that tells: maps of V8 and lists of headers have keys and values in turn.
     fn element(&mut self, index: u32, to: u32, candidates: &mut Candidates) -> Result<(), StageError> {
         let before = self.object.element.take();
+        if !self.nodes.lists.contains(self.object.node as usize) {
+            return Ok(());
+        }
         self.object.element = self.nodes.telling.get(&to).map(|&(rule, label)| (index, rule, label));
         match before {
             Some((last, rule, label)) if last.checked_add(1) == Some(index) && self.nodes.has_value(to) => {
-                candidates.rows.push(Candidate { from: self.object.node, to, label, rule })
+                candidates.rows.push(Candidate { from: self.object.node, to, label, rule, is_listed: true })
             }
             _ => Ok(()),
         }
@@ -339,7 +337,7 @@ impl Walk<'_> {
         if let Some(&known) = self.known.get(name) {
             return known;
         }
-        if self.known.len() == RECENT {
+        if self.known.len() == KNOWN {
             self.known.clear();
         }
         let found = self.tables.matcher.field(name).map(|rule| {
@@ -405,8 +403,11 @@ pub fn values(
         }
     }
     let mut rows = budget.growing("values of telling fields");
-    for Candidate { from, to, label, rule } in candidates.rows.iter().copied() {
+    for Candidate { from, to, label, rule, is_listed } in candidates.rows.iter().copied() {
         let Some(text) = texts.get(&to) else { continue };
+        if is_listed && !Check::Mixed.accepts(text) {
+            continue;
+        }
         if let Some(secret) = tables.matcher.value(rule, text) {
             let length = u32::try_from(secret.len()).unwrap_or(u32::MAX);
             let tag = tagger.tag(&text[secret]);

@@ -44,7 +44,8 @@ const IGNORED: [&str; 3] = ["title", "description", "minVersion"];
 /// # Errors
 /// The first problem: the offset, the rule, and the reason.
 pub fn parse(file: &DeTable<'_>) -> Result<Rules, Wrong> {
-    let mut parser = Parser { compiler: Compiler::new(), rules: Rules::default(), disabled: Vec::new() };
+    let mut parser =
+        Parser { compiler: Compiler::new(), rules: Rules::default(), disabled: Vec::new(), of_some: Vec::new() };
     for (key, value) in file {
         match key.get_ref().as_ref() {
             "rules" => {
@@ -63,7 +64,11 @@ pub fn parse(file: &DeTable<'_>) -> Result<Rules, Wrong> {
             other => parser.rules.remarks.push(format!("the key {other:?} is left out")),
         }
     }
-    let Parser { mut rules, disabled, .. } = parser;
+    let Parser { mut rules, disabled, of_some, .. } = parser;
+    for (targets, allow) in of_some {
+        let named = rules.rules.iter_mut().filter(|rule| targets.contains(&rule.id));
+        named.for_each(|rule| rule.allow.push(allow.clone()));
+    }
     rules.retain(|rule| !disabled.contains(&rule.id));
     Ok(rules)
 }
@@ -72,6 +77,8 @@ struct Parser {
     compiler: Compiler,
     rules: Rules,
     disabled: Vec<String>,
+    /// Allowlists of some rules, which may follow in the file.
+    of_some: Vec<(Vec<String>, Allowlist)>,
 }
 
 impl Parser {
@@ -92,10 +99,7 @@ impl Parser {
         let Some(allow) = self.allowlist("the allowlists of all rules", value)? else { return Ok(()) };
         match targets {
             None => self.rules.allow.push(allow),
-            Some(targets) => {
-                let named = self.rules.rules.iter_mut().filter(|rule| targets.contains(&rule.id));
-                named.for_each(|rule| rule.allow.push(allow.clone()));
-            }
+            Some(targets) => self.of_some.push((targets, allow)),
         }
         Ok(())
     }
