@@ -24,7 +24,7 @@ pub mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, ask};
+pub use answer::{Answer, Head, ask};
 pub use ast::{Aggregate, Check, Compare, Filter, Key, Literal, Query, Relation, Shown, Test};
 pub use columns::Cell;
 pub use error::Wrong;
