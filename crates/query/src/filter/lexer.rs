@@ -153,34 +153,31 @@ impl Lexer {
         Err(Wrong::new(start, format!("expected a closing {quote}, found the end")))
     }
 
-    /// `12`, `-1`, `1_000`, `1.5MiB`, `0x1f`, `@123`.
+    /// `12`, `-1`, `1_000`, `1.5MiB`, `1.5 MiB`, `0x1f`, `@123`.
     fn number(&mut self) -> Result<Token, Wrong> {
         let start = self.at + 1;
         let is_negative = self.peek() == Some('-');
         if is_negative || self.peek() == Some('@') {
             self.at += 1;
         }
-        let word = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-        let number = number(&word).map_err(|problem| Wrong::new(start, problem))?;
-        if self.peek() == Some(' ') {
-            return self.with_unit_after_space(number, &word, is_negative);
+        let mut word = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        if !word.contains(|c: char| c.is_ascii_alphabetic()) {
+            word += &self.unit();
         }
+        let number = number(&word).map_err(|problem| Wrong::new(start, problem))?;
         Ok(Token::Number(if is_negative { -number } else { number }))
     }
 
-    /// A number, and the unit that may follow after a space: `1 MB`.
-    fn with_unit_after_space(&mut self, number: i128, word: &str, is_negative: bool) -> Result<Token, Wrong> {
-        let (before, start) = (self.at, self.at + 1);
+    /// A unit that follows after spaces; empty if another word does.
+    fn unit(&mut self) -> String {
+        let before = self.at;
         self.skip(|c| c == ' ');
-        let unit = self.take(is_word);
-        let is_unit = UNITS.iter().any(|(name, _)| name.eq_ignore_ascii_case(&unit));
-        if !is_unit || !word.bytes().all(|byte| byte.is_ascii_digit() || b"_.".contains(&byte)) {
-            self.at = before;
-            return Ok(Token::Number(if is_negative { -number } else { number }));
+        let word = self.take(is_word);
+        if UNITS.iter().any(|(name, _)| name.eq_ignore_ascii_case(&word)) {
+            return word;
         }
-        let whole = format!("{word}{unit}");
-        let number = self::number(&whole).map_err(|problem| Wrong::new(start, problem))?;
-        Ok(Token::Number(if is_negative { -number } else { number }))
+        self.at = before;
+        String::new()
     }
 }
 

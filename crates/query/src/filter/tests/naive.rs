@@ -184,7 +184,7 @@ fn groups(query: &Query, table: &Table, rows: &[usize]) -> Vec<Vec<Cell>> {
 #[test]
 fn filters_find_what_a_naive_evaluation_finds() {
     let (mut some, mut all, mut none, mut in_groups) = (0, 0, 0, 0);
-    for seed in 0..1200 {
+    for seed in 0..250 {
         let rng = &mut SplitMix64::new(seed);
         let table = Table::random(rng);
         let nodes = table.open();
@@ -230,7 +230,7 @@ fn filters_find_what_a_naive_evaluation_finds() {
             }
         }
     }
-    assert!(some > 1500 && all > 300 && none > 1500 && in_groups > 700, "{some} {all} {none} {in_groups}");
+    assert!(some > 300 && all > 60 && none > 300 && in_groups > 140, "{some} {all} {none} {in_groups}");
 }
 
 #[test]
