@@ -46,7 +46,10 @@ impl SharedTable {
 
     /// The rows of each row group; all rows in a pack.
     pub fn row_groups(&self) -> Vec<Range<u64>> {
-        if self.0.pack.is_some() { vec![0..self.rows()] } else { zone_map::rows(self.0.metadata.metadata()) }
+        match self.0.pack.is_some() {
+            true => std::iter::once(0..self.rows()).collect(),
+            false => zone_map::rows(self.0.metadata.metadata()),
+        }
     }
 
     /// Least and greatest number of a column in a row group, and the number of its nulls, as the statistics have them;

@@ -3,7 +3,7 @@
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::Result;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn rows(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
         end += u64::try_from(rows).unwrap_or(0);
         start..end
     };
-    metadata.row_groups().iter().map(|one| one.num_rows()).map(group).collect()
+    metadata.row_groups().iter().map(RowGroupMetaData::num_rows).map(group).collect()
 }
 
 /// Least and greatest number of a column in a row group, and the number of its nulls; `None` if unknown.

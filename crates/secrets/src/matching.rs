@@ -10,7 +10,7 @@
 use crate::rules::{Matched, Rule, Rules, entropy};
 use aho_corasick::AhoCorasick;
 use heaplake_kit::StageError;
-use regex::bytes::{Captures, RegexSet, RegexSetBuilder};
+use regex::bytes::{Captures, Regex, RegexSet, RegexSetBuilder};
 use std::ops::Range;
 
 /// Limit of the compiled set of the rules without keywords, and of its cache, bytes.
@@ -73,7 +73,7 @@ impl Matcher {
         let always: Vec<u16> =
             of_texts().filter(|(_, rule)| rule.keywords.is_empty()).map(|(number, _)| number).collect();
         let patterns =
-            always.iter().filter_map(|&number| rules.rules[usize::from(number)].pattern.as_ref()).map(|it| it.as_str());
+            always.iter().filter_map(|&number| rules.rules[usize::from(number)].pattern.as_ref()).map(Regex::as_str);
         let too_large = |error: String| StageError::Refused {
             problem: format!("the rules: {error}"),
             advice: "leave some rules out".to_owned(),

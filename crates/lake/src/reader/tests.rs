@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::table::Table;
-use arrow::array::{Array, ListArray, StringArray, StructArray, UInt32Array};
+use arrow::array::{ListArray, StringArray, StructArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Fields};
 use heaplake_kit::stage::Output;
@@ -107,7 +107,10 @@ fn all(path: &Path) -> Result<String, StageError> {
     let mut batches = Reader::open(path)?.columns(&["number", "text", "path"])?;
     let mut rows = String::new();
     while let Some(batch) = batches.batch()? {
-        rows += &format!("{:?}", batch.rows);
+        rows += &format!("{:?} {:?}", batch.u32s("number")?, batch.texts("text")?);
+        for row in 0..batch.len() {
+            rows += &format!(" {:?}", batch.elements("path", row)?.texts("edge")?);
+        }
     }
     Ok(rows)
 }

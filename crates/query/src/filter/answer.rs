@@ -168,7 +168,7 @@ fn terms_in(filter: &Filter, terms: &mut Vec<Term>) {
         Filter::Not(inner) => terms_in(inner, terms),
         Filter::Test(Test::Column(term, _)) => terms.push(*term),
         Filter::Test(Test::Related(_, inner) | Test::FieldOf(_, inner) | Test::InField(_, inner)) => {
-            terms_in(inner, terms)
+            terms_in(inner, terms);
         }
         Filter::Test(_) => {}
     }
@@ -305,7 +305,7 @@ pub(super) fn grouped(scan: &Scan<'_>, query: &mut Query, first: usize, end: usi
     let count = groups.len() as u64;
     let mut order = First::new(end, query.order_by.iter().map(|key| key.descending).collect());
     for (keys, totals) in groups {
-        order.add(entry(&wanted, query, keys, totals));
+        order.add(entry(&wanted, query, keys, &totals));
     }
     let rows = order.into_rows().into_iter().skip(first).map(|entry| entry.row.0);
     Ok((rows.collect(), Some(count)))
@@ -328,9 +328,9 @@ impl Ord for GroupRow {
     }
 }
 
-fn entry(wanted: &Wanted, query: &Query, keys: Vec<Cell>, totals: Totals) -> Entry<GroupRow> {
-    let cells = query.select.iter().map(|shown| wanted.cell(shown, &keys, &totals)).collect();
-    let order = query.order_by.iter().map(|key| wanted.cell(&key.by, &keys, &totals)).collect();
+fn entry(wanted: &Wanted, query: &Query, keys: Vec<Cell>, totals: &Totals) -> Entry<GroupRow> {
+    let cells = query.select.iter().map(|shown| wanted.cell(shown, &keys, totals)).collect();
+    let order = query.order_by.iter().map(|key| wanted.cell(&key.by, &keys, totals)).collect();
     Entry { keys: order, row: GroupRow(cells, keys) }
 }
 

@@ -52,7 +52,7 @@ impl<'a> Neighbours<'a> {
             Filter::Test(test) => {
                 match test {
                     Test::Path(_) | Test::FieldOf(..) | Test::InField(..) | Test::InstanceOf(_) => {
-                        drop(self.edges(test)?)
+                        drop(self.edges(test)?);
                     }
                     Test::Related(Relation::References | Relation::ReferencedBy, _) => drop(self.edges(test)?),
                     Test::Field(..) => drop(self.values()?),

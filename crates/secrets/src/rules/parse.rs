@@ -206,7 +206,9 @@ impl Parser {
                 other => self.rules.remarks.push(format!("an allowlist of {of:?}: the key {other:?} is left out")),
             }
         }
-        let is_met = !(allow.regexes.is_empty() && allow.stopwords.is_empty()) && !(allow.all && allow.is_about_files);
+        let is_empty = allow.regexes.is_empty() && allow.stopwords.is_empty();
+        let never = allow.all && allow.is_about_files;
+        let is_met = !(is_empty || never);
         if !is_met && allow.is_about_files {
             self.rules.remarks.push(format!("an allowlist of {of:?} is left out: it is about paths or commits"));
         }
