@@ -164,7 +164,7 @@ fn shown(paths: &[Steps], nodes: &Path, names: &Labels) -> Result<Vec<Shown>, St
 }
 
 /// Shortest paths to nodes as texts, `Class.label → Class[index] → Class`; `None` without a path. `before` is that of
-/// [`before`].
+/// [`predecessors`].
 pub(crate) fn path_texts(
     asked: &Asked,
     edges: &Path,
