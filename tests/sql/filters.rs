@@ -297,7 +297,7 @@ fn order_and_columns_are_those_of_sql() {
     assert!(said.contains("objects that match"), "{said}");
     let other = folder.folder().join("theirs.csv");
     let statement = "SELECT node, class, name, retained_bytes AS retained FROM nodes WHERE snapshot = 'v8' AND kind = 'object' ORDER BY node";
-    sql(&lake, &[statement, "--format", "csv", "--out"]).arg(&other).assert().success();
+    sql(&lake, &[statement, "--format", "csv"]).arg("--out").arg(&other).assert().success();
     // SQL writes an empty text as it writes null.
     let ours = fs::read_to_string(&file).unwrap().replace(",\"\",", ",,");
     assert_eq!(ours, fs::read_to_string(&other).unwrap());

@@ -2,7 +2,7 @@
 //!
 //! A rule of a text is a regular expression over texts of the heap. A rule of a field is one over names of fields,
 //! properties and keys of maps, whose values are then secrets. The format of files is that of gitleaks, with three keys
-//! of our own: `severity`, `check` and `field` ([`parse`]).
+//! of our own: `severity`, `check` and `field` ([`mod@parse`]).
 
 mod allow;
 mod builtin;
